@@ -5,7 +5,9 @@
 `tools/fault_test` does more of it, and takes minutes.
 """
 
+import collections
 import functools
+import json
 import os
 import re
 import signal
@@ -22,6 +24,8 @@ from adanet import tf_compat
 from adanet.core import events
 from adanet.testing import builders
 from adanet.testing import jobs
+from adanet.testing import searches
+import numpy as np
 
 _STEPS = 60  # Of an iteration.
 
@@ -41,16 +45,14 @@ class _Slow(builders.Slow, builders.Remembering):
 
 
 def _program(model_dir, strategy=None, wait_secs=60, step_secs=.02,
-             iterations=2, timeout_secs=60., has_own_folder=False):
+             iterations=2, has_own_folder=False):
   """A user's program: one task."""
   logging.use_absl_handler()
   logging.set_verbosity(logging.INFO)
   if has_own_folder:
     model_dir = tempfile.mkdtemp(dir=os.path.dirname(model_dir))
   config = tf_compat.RunConfig(
-      model_dir=model_dir, save_checkpoints_steps=20, tf_random_seed=1,
-      session_config=tf_compat.v1.ConfigProto(
-          operation_timeout_in_ms=int(timeout_secs * 1000)))
+      model_dir=model_dir, save_checkpoints_steps=20, tf_random_seed=1)
   estimator = adanet.Estimator(
       adanet.heads.RegressionHead(),
       builders.generator(_Slow("a", step_secs), _Slow("b", step_secs)),
@@ -90,19 +92,18 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertGreaterEqual(job.progress("chief:0")[-1].event.global_step,
                             iterations * _STEPS)
 
-  def _kill(self, job, name, iterations=2):
-    """Kills a task and starts it again; returns what was seen since."""
-    count = len(job.seen)
-    job.signal(name, signal.SIGKILL)
-    time.sleep(.3)
-    job.start(name)
-    self._finish(job, iterations)
-    return job.seen[count:]
-
   @level.gate
   def test_kill_chief_and_parameter_server(self):
     job = self._started(strategy=distributed.BalancedStrategy(
         costs="measured", sizes="measured"))
+    step = job.await_step(10, "worker:1")
+    count = len(job.seen)
+    job.signal("worker:1", signal.SIGKILL)
+    job.start("worker:1")
+    job.await_step(step + 1, "worker:1", since=job.started("worker:1"))
+    # A worker takes nobody back.
+    self.assertEmpty([s for s in job.seen[count:]
+                      if isinstance(s.event, events.Resumed)])
     step = job.await_step(25, "chief:0")
     count = len(job.seen)
     job.signal("chief:0", signal.SIGKILL)
@@ -117,9 +118,13 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertNotIn("parameter server", job.log("worker:0"))
     saved = max(s.event.global_step for s in job.seen
                 if isinstance(s.event, events.CheckpointSaved))
-    seen = self._kill(job, "ps:0")
+    count = len(job.seen)
+    job.signal("ps:0", signal.SIGKILL)
+    time.sleep(.3)
+    job.start("ps:0")
+    self._finish(job)
     # It was restored once, from the last checkpoint or a later one.
-    steps = [s.event.global_step for s in seen if s.task == "chief:0" and
+    steps = [s.event.global_step for s in job.seen[count:] if s.task == "chief:0" and
              isinstance(s.event, events.Resumed)]
     self.assertLen(steps, 1)
     self.assertGreaterEqual(steps[0], saved)
@@ -137,36 +142,6 @@ class ClusterFaultsTest(absltest.TestCase):
         self.assertIsNotNone(subnetwork.loss)
 
   @level.gate
-  def test_what_is_done_stays_done_at_every_start_of_the_chief(self):
-    job = self._started(iterations=1, step_secs=.4, strategy=(
-        distributed.BalancedStrategy(costs="measured", sizes="measured")))
-    step = job.await_step(1, "chief:0")
-    for _ in range(5):
-      count = len(job.seen)
-      job.signal("chief:0", signal.SIGKILL)
-      time.sleep(.3)
-      job.start("chief:0")
-      after = job.await_step(step + 1, "chief:0",
-                             since=job.started("chief:0"))
-      resumed = [s.event.global_step for s in job.seen[count:]
-                 if isinstance(s.event, events.Resumed)]
-      self.assertGreaterEqual(min(resumed), step)
-      step = after
-    self._finish(job, 1)
-    for what in ("costs", "sizes"):
-      self.assertEqual(1, job.log("chief:0").count(
-          f"Iteration 0: measured {what}"))
-
-  @level.gate
-  def test_kill_worker(self):
-    job = self._started(iterations=1)
-    job.await_step(10, "worker:1")
-    seen = self._kill(job, "worker:1", iterations=1)
-    self.assertEmpty([s for s in seen if isinstance(s.event, events.Resumed)])
-    self.assertIn("Iteration 0: the chief_hooks of t0_b do not run",
-                  job.log("chief:0"))
-
-  @level.gate
   def test_stop_and_go_on_in_another_size(self):
     job = self._started()
     job.await_step(10, "chief:0")
@@ -178,6 +153,8 @@ class ClusterFaultsTest(absltest.TestCase):
     stopped = re.search(r"Stopped: step (\d+) of iteration 0 is saved",
                         job.log("chief:0"))
     self.assertIsNotNone(stopped, job.log("chief:0"))
+    self.assertIn("Iteration 0: the chief_hooks of t0_b do not run",
+                  job.log("chief:0"))
     other = self._started(
         dict(chief=1, worker=1, ps=2), iterations=1,
         strategy=distributed.ReplicationStrategy())
@@ -189,6 +166,10 @@ class ClusterFaultsTest(absltest.TestCase):
   def test_signal_to_the_chief_ends_all(self):
     job = self._started()
     job.await_step(10, "worker:0")
+    other = self._job()
+    other.start("chief:0")
+    other.finish(30., status=1)
+    self.assertRegex(other.log("chief:0"), "InUseError: .*in use by process")
     asked = time.monotonic()
     job.signal("chief:0", signal.SIGINT)
     job.finish(30., status=130, names=["chief:0"])
@@ -229,15 +210,6 @@ class ClusterFaultsTest(absltest.TestCase):
                   job.log("chief:0"))
 
   @level.gate
-  def test_model_dir_in_use(self):
-    job = self._started(step_secs=.1)
-    job.await_step(1)
-    other = self._job()
-    other.start("chief:0")
-    other.finish(30., status=1)
-    self.assertRegex(other.log("chief:0"), "InUseError: .*in use by process")
-
-  @level.gate
   def test_model_dir_of_each_task(self):
     job = self._started(dict(chief=1, worker=1, ps=1, evaluator=1),
                         has_own_folder=True)
@@ -252,33 +224,16 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertEmpty(job.progress())
 
   @level.gate
-  def test_absent_tasks(self):
-    waits = self._job(dict(chief=1, ps=1), wait_secs=6)
-    waits.start("chief:0")
-    self._model_dir += "-2"
-    lost = self._started(wait_secs=6)
-    lost.await_step(1, "worker:1")
-    lost.signal("worker:1", signal.SIGKILL)
-    waits.finish(30., status=1)
+  def test_worker_that_does_not_come_back(self):
+    job = self._started(wait_secs=2)
+    job.await_step(1, "worker:1")
+    job.signal("worker:1", signal.SIGKILL)
+    job.finish(60., status=1, names=["chief:0"])
     self.assertRegex(
-        waits.log("chief:0"), r"Waiting for ps:0 \(127.0.0.1:\d+\): 5 s so far")
-    self.assertRegex(
-        waits.log("chief:0"),
-        r"WaitTimeoutError: waited 6 s for ps:0 \(127.0.0.1:\d+\): start it")
-    lost.finish(60., status=1, names=["chief:0"])
-    self.assertRegex(
-        lost.log("chief:0"), r"WaitTimeoutError: waited 6 s for worker:1 "
+        job.log("chief:0"), r"WaitTimeoutError: waited 2 s for worker:1 "
         r"\(127.0.0.1:\d+\), which does not answer, to train t\d_b \(at step")
 
   @level.gate
-  def test_step_that_takes_too_long(self):
-    job = self._started(dict(chief=1, worker=1, ps=1), step_secs=2.,
-                        timeout_secs=1.)
-    job.finish(60., status=1, names=["worker:0"])
-    self.assertRegex(
-        job.log("worker:0"), "StepTimeoutError: iteration 0: step 0 took too "
-        "long 4 times, .* greater operation_timeout_in_ms")
-
   def test_address_that_does_not_resolve(self):
     job = self._job()
     job.cluster["worker"][1] = "no-such-host.invalid:2222"
@@ -287,6 +242,112 @@ class ClusterFaultsTest(absltest.TestCase):
     for name in job.names:
       self.assertRegex(job.log(name), "AddressError: the address of worker:1 is "
                        "'no-such-host.invalid:2222': .* does not resolve")
+
+
+class _HeldOut:
+  """The evaluator's input; workers wait for the end of a file."""
+
+  def __init__(self, path=""):
+    self._path = path
+
+  def __call__(self):
+    task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {})
+    while task.get("type") == "worker" and os.path.exists(self._path):
+      time.sleep(.02)
+    features, labels = builders.data()
+    return tf_compat.v1.data.Dataset.from_tensor_slices(
+        ({"x": features}, labels)).batch(7)
+
+
+def _fitted(model_dir, held=""):
+  """Returns an estimator whose ensembles are fitted.
+
+  Its builders do not ask for the previous ensemble, so no task builds a network
+  of the iteration before.
+  """
+  return searches.estimator(
+      model_dir, *[builders.Alone(name, 1 + i) for i, name in enumerate("abc")],
+      force_grow=True, ensemblers=[adanet.ensemble.GreedyEnsembler()],
+      evaluator=adanet.Evaluator(_HeldOut(held)),
+      config=tf_compat.RunConfig(tf_random_seed=1),
+      placement_strategy=distributed.RoundRobinStrategy())
+
+
+def _fitted_program(model_dir, held):
+  logging.use_absl_handler()
+  logging.set_verbosity(logging.INFO)
+  _fitted(model_dir, held).train(builders.input_fn())
+
+
+@level.gate
+class FittedTest(absltest.TestCase):
+  """All workers evaluate, and tasks are lost between training and choice.
+
+  What is chosen then is what is saved, reported, evaluated and predicted.
+  """
+
+  def _wait(self, job, name, line):
+    """Waits until a task has logged a line."""
+    job.wait(lambda: line in job.log(name), 60., f"{line!r} of {name}")
+
+  def test_lost_tasks(self):
+    folder = self.create_tempdir().full_path
+    model_dir = os.path.join(folder, "model")
+    held = os.path.join(folder, "held")
+    with open(held, "w", encoding="utf-8"):
+      pass
+    job = jobs.started(
+        self, functools.partial(_fitted_program, model_dir, held),
+        dict(chief=1, worker=2, ps=1), folder)
+    for name, part in (("worker:0", "b"), ("worker:1", "c")):
+      self._wait(job, name, f"Iteration 0: {name} evaluates {part}.")
+    trained = max(seen.event.global_step for seen in job.progress("chief:0"))
+    # The chief does what a lost worker leaves. That one comes back.
+    job.signal("worker:0", signal.SIGKILL)
+    self._wait(job, "chief:0", "the chief evaluates b itself, because worker:0 "
+               f"({job.cluster['worker'][0]}) does not answer.")
+    job.start("worker:0")
+    # It asks again when it was lost.
+    job.signal("chief:0", signal.SIGKILL)
+    job.start("chief:0")
+    os.remove(held)
+    job.finish(60.)
+    self.assertEmpty(job.listening())
+    self.assertEmpty({"question.json", "answers"}.intersection(
+        os.listdir(os.path.join(model_dir, "cluster"))))
+
+    # The second iteration has not recorded the members of the first one again.
+    for name in ("chief:0", "worker:0", "worker:1"):
+      self.assertNotIn("gives other data", job.log(name))
+    with open(os.path.join(model_dir, "logits", "library.json"),
+              encoding="utf-8") as f:
+      kept = [one["iteration"] for one in json.load(f)["members"]]
+    self.assertEqual({0: len(kept) - 3, 1: 3}, dict(collections.Counter(kept)))
+
+    estimator = _fitted(model_dir)
+    iterations = estimator.history().iterations
+    self.assertLen(iterations, 2)
+    # It trained nothing again.
+    self.assertEqual(trained, iterations[0].global_step)
+    # All networks of the first iteration were there to choose from.
+    self.assertEqual(3, iterations[0].fit.num_networks)
+    networks = iterations[0].subnetworks.values()
+    self.assertEqual(iterations[0].fit.best_loss, min(
+        network.held_out_loss for network in networks))
+    record = iterations[1]
+    prefix = f"adanet/iteration_1/ensemble_{record.winner}/"
+    saved = [float(estimator.get_variable_value(
+        f"{prefix}weighted_subnetwork_{i}/logits/mixture_weight"))
+             for i in range(len(record.winning.subnetworks))]
+    np.testing.assert_allclose(record.winning.weights, saved, rtol=1e-6)
+    self.assertEqual(list(record.fit.members), list(record.winning.subnetworks))
+    self.assertAlmostEqual(record.winning.value,
+                           estimator.evaluate(_HeldOut())["loss"], places=5)
+    predicted = np.array([one["predictions"] for one in estimator.predict(
+        builders.input_fn(1))])
+    self.assertAlmostEqual(
+        record.fit.loss, np.square(predicted - builders.data()[1]).mean(),
+        places=5)
 
 
 if __name__ == "__main__":

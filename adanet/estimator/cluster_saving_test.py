@@ -25,7 +25,7 @@ from adanet.testing import jobs
 from adanet.testing import processes
 import numpy as np
 
-_STEPS = 20
+_STEPS = 10
 _STEP_SECS = .12  # Of the ensembles.
 _WEIGHT = "adanet/iteration_{}/ensemble_{}/weighted_subnetwork_{}/logits/" + (
     "mixture_weight")
