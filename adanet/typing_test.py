@@ -11,6 +11,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 import runfiles
 
 _PUBLIC_MODULES = (
@@ -115,6 +116,7 @@ class AnnotationTest(parameterized.TestCase):
         inspect.Signature.empty])
 
 
+@level.gate
 @absltest.skipIf(sys.version_info < (3, 10), "mypy needs a later Python")
 class MypyTest(absltest.TestCase):
 

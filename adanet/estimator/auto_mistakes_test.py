@@ -10,6 +10,7 @@ from absl.testing import parameterized
 import adanet
 from adanet import heads
 from adanet import tf_compat
+from adanet.testing import level
 import numpy as np
 
 _Sub = adanet.AutoEnsembleSubestimator
@@ -238,6 +239,7 @@ class AutoMistakesTest(parameterized.TestCase):
     by_name = structure is dict and tf_compat.IS_TENSORFLOW_1  # As its Keras.
     self.assertEqual([-2. if by_name else 2.], found["predictions"].tolist())
 
+  @level.gate
   def test_lines(self):
     pool = {
         "argument": _Sub(_compiled(), optimizer="Adam"),
@@ -264,23 +266,24 @@ class AutoMistakesTest(parameterized.TestCase):
         self.assertIn(f"candidate_pool['{name}'] {text}", line)
     self.assertLen(lines, 5)
 
+  @level.gate
   @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                        "Keras 3 needs TensorFlow 2.16 or later.")
   def test_mask(self):
     layers = tf_compat.keras_3.layers
 
-    def masked(returns_sequences):
-      return tf_compat.keras_3.Sequential([
-          layers.Embedding(9, 2, mask_zero=True),
-          layers.GRU(2, return_sequences=returns_sequences), layers.Dense(1)])
+    def masked(pools):
+      return tf_compat.keras_3.Sequential(
+          [layers.Embedding(9, 2, mask_zero=True), layers.Dense(1)] +
+          [layers.GlobalAveragePooling1D()] * pools)
 
-    for returns_sequences, labels in ((True, np.ones([_ROWS, 3, 1])),
-                                      (False, np.ones([_ROWS, 1]))):
+    for pools, labels in ((False, np.ones([_ROWS, 3, 1])),
+                          (True, np.ones([_ROWS, 1]))):
       lines = self._train(
-          {"m": functools.partial(masked, returns_sequences)},
+          {"m": functools.partial(masked, pools)},
           heads.KerasHead("mse"), {"x": np.ones([_ROWS, 3], np.int32)},
           labels.astype(np.float32))
-      self.assertEqual(returns_sequences, any(
+      self.assertEqual(pools, not any(
           "candidate_pool['m'] returns an output with a mask. " in line
           for line in lines))
 

@@ -101,21 +101,20 @@ class WhileTrainingTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "has (no|only the) checkpoint"):
       self._asks.estimator.evaluate(builders.input_fn(1))
 
-  def test_hook(self):
+  @level.gate
+  def test_hook_and_listener(self):
     self._assert_untrained()
-    self._asks.estimator.train(builders.input_fn(), hooks=[self._asks])
+    listener = _Asks()
+    listener.estimator = self._asks.estimator
+    self._asks.estimator.train(
+        builders.input_fn(), hooks=[self._asks], saving_listeners=[listener])
     self.assertContainsSubset(
         {"begin": 0, "after_create_session": 0, "after_run": 0},
         self._asks.steps)
     self.assertIn("end", self._asks.steps)
-
-  @level.gate
-  def test_listener(self):
-    self._asks.estimator.train(
-        builders.input_fn(), saving_listeners=[self._asks])
     self.assertEqual(
         {"begin": 0, "before_save 0": 0, "after_save 0": 0, "before_save 4": 0,
-         "after_save 4": 4, "end": 4}, self._asks.steps)
+         "after_save 4": 4, "end": 4}, listener.steps)
 
   @level.gate
   def test_not_after_training_that_failed(self):

@@ -12,6 +12,7 @@ from adanet import heads
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.heads import export_output
+from adanet.testing import level
 import numpy as np
 
 _PREDICT = "tensorflow/serving/predict"
@@ -365,14 +366,12 @@ def _predictions(head):
 
 class TfliteTest(ExportTestCase):
 
-  @parameterized.parameters(
-      heads.RegressionHead(2), heads.BinaryClassHead(),
-      heads.BinaryClassHead(label_vocabulary=["no", "yes"]),
-      heads.MultiClassHead(11),
-      heads.MultiClassHead(3, label_vocabulary=["red", "green", "blue"]),
-      heads.MultiLabelHead(3),
+  @parameterized.parameters(level.first([
       heads.MultiHead([heads.RegressionHead(name="a"),
-                       heads.MultiClassHead(3, name="b")]))
+                       heads.MultiClassHead(3, name="b")]),
+      heads.BinaryClassHead(label_vocabulary=["no", "yes"]),
+      heads.MultiClassHead(3, label_vocabulary=["red", "green", "blue"]),
+      heads.MultiLabelHead(3)]))
   def test_converted_predicts_the_same(self, head):
     lite = tf_compat.v2.lite
     if not hasattr(lite.Interpreter, "get_signature_runner"):

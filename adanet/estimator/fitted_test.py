@@ -4,14 +4,17 @@
 
 What is compared, saved, reported, evaluated, predicted and exported is the same
 ensemble. `adanet/testing/oracle:executor_test` compares executors with one
-process, `cluster_fitted_test` has a cluster, and
+process, `cluster_faults_test` has a cluster, and
 `adanet/training:fitting_test` what is fitted.
 """
 
+import functools
 import json
 import os
+import shutil
 import tempfile
 import types
+from typing import List, NamedTuple
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -68,6 +71,7 @@ def _estimator(model_dir, *names, **arguments):
   return searches.estimator(
       model_dir, *[builders.Dense(name, 1 + i)
                    for i, name in enumerate(names or ("a", "b", "c"))],
+      enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       **arguments)
 
 
@@ -93,8 +97,8 @@ class FittedTest(parameterized.TestCase):
         f"{prefix}weighted_subnetwork_{i}/logits/mixture_weight"))
             for i in range(len(record.winning.subnetworks))]
 
-  @parameterized.parameters(
-      {}, {"max_members": 1}, {"adanet_lambda": .01, "adanet_beta": .02})
+  @parameterized.parameters(level.first([
+      {"adanet_lambda": .01, "adanet_beta": .02}, {"max_members": 1}]))
   def test_all_speak_of_the_same(self, **arguments):
     estimator = _estimator(self._model_dir, ensemblers=[_greedy(**arguments)],
                            force_grow=True)
@@ -155,15 +159,13 @@ class FittedTest(parameterized.TestCase):
   @level.gate
   def test_old_members_alone(self):
     estimator = _estimator(
-        self._model_dir, max_iterations=3, force_grow=True, ensemblers=[_Fixed(
+        self._model_dir, force_grow=True, ensemblers=[_Fixed(
             lambda members: [1. / 3] * 3 if len(members) == 3 else
             [.5, .25, .25] + [0.] * (len(members) - 3))])
     estimator.train(builders.input_fn())
-    for number in (1, 2):
-      self.assertEqual(
-          ("t0_a", "t0_b", "t0_c"), self._record(number).winning.subnetworks)
-    record = self._record(2)
-    self.assertEqual("t2_all_fixed", record.winner)
+    record = self._record(1)
+    self.assertEqual(("t0_a", "t0_b", "t0_c"), record.winning.subnetworks)
+    self.assertEqual("t1_all_fixed", record.winner)
     self.assertEqual([.5, .25, .25], self._weights(estimator, record))
     self.assertAlmostEqual(
         record.winning.value, estimator.evaluate(_held_out())["loss"], places=5)
@@ -194,30 +196,6 @@ class FittedTest(parameterized.TestCase):
         (np.square(predicted - _LABELS) * weights).sum() / 32, places=4)
 
   @level.gate
-  def test_decided_once(self):
-    calls = []
-    estimator = _estimator(self._model_dir,
-                           evaluator=adanet.Evaluator(_held_out(calls)))
-    estimator.train(builders.input_fn())
-    before = len(calls)
-    expected = estimator.evaluate(_held_out())["loss"]
-    list(estimator.predict(builders.input_fn(1)))
-    # Also by a program that only evaluates.
-    found = _estimator(self._model_dir, evaluator=adanet.Evaluator(
-        _held_out(calls))).evaluate(_held_out())["loss"]
-    self.assertEqual(before, len(calls))
-    self.assertEqual(expected, found)
-
-  @level.gate
-  def test_lost_record(self):
-    estimator = _estimator(self._model_dir)
-    estimator.train(builders.input_fn())
-    expected = _predictions(estimator)
-    os.remove(os.path.join(self._model_dir, "history", "iteration-1.json"))
-    np.testing.assert_allclose(
-        expected, _predictions(_estimator(self._model_dir)), rtol=1e-6)
-
-  @level.gate
   def test_in_the_middle_of_an_iteration(self):
     estimator = _estimator(self._model_dir)
     estimator.train(builders.input_fn(), max_steps=6)
@@ -226,10 +204,8 @@ class FittedTest(parameterized.TestCase):
     self.assertEqual(1, middle["iteration"])
     self.assertIsNone(self._record(1))
     estimator.train(builders.input_fn())
-    one_go = _estimator(tempfile.mkdtemp(
-        dir=absltest.get_default_test_tmpdir()))
-    one_go.train(builders.input_fn())
-    np.testing.assert_array_equal(_predictions(one_go), _predictions(estimator))
+    np.testing.assert_array_equal(
+        _in_one_go().predictions, _predictions(estimator))
 
   @level.gate
   def test_stopped_before_the_choice(self):
@@ -240,56 +216,89 @@ class FittedTest(parameterized.TestCase):
     def stop(members):
       raise _Stop()
 
-    estimator = _estimator(self._model_dir, ensemblers=[_Fixed(stop)])
-    for _ in range(3):
+    for _ in range(2):
       with self.assertRaises(_Stop):
-        estimator.train(builders.input_fn())
-    fixed = [_Fixed(lambda members: [1. / len(members)] * len(members))]
-    again = _estimator(self._model_dir, ensemblers=fixed)
+        _estimator(self._model_dir, ensemblers=[_Fixed(stop)]).train(
+            builders.input_fn())
+    again = _estimator(self._model_dir)
     again.train(builders.input_fn())
-    one_go = _estimator(
-        tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()),
-        ensemblers=fixed)
-    one_go.train(builders.input_fn())
-    np.testing.assert_array_equal(_predictions(one_go), _predictions(again))
+    np.testing.assert_array_equal(
+        _in_one_go().predictions, _predictions(again))
 
   @level.gate
   def test_other_ensemblers_before_and_after(self):
     weighted = adanet.ensemble.ComplexityRegularizedEnsembler()
-    both = [weighted, _greedy()]
-
-    def train(iterations, ensemblers, strategy):
+    for iterations, ensemblers in ((1, [weighted]), (2, [_greedy(), weighted])):
       estimator = _estimator(
           self._model_dir, ensemblers=ensemblers, max_iterations=iterations,
-          ensemble_strategies=[strategy()], force_grow=True)
-      return estimator.train(builders.input_fn())
-
-    train(1, [weighted], adanet.ensemble.AllStrategy)
+          ensemble_strategies=[adanet.ensemble.AllStrategy()], force_grow=True)
+      estimator.train(builders.input_fn())
     self.assertStartsWith(self._record(0).winner, "t0_all_complex")
-    replay = adanet.replay.Config([0, 2])
-    _estimator(
-        self._model_dir, ensemblers=both, replay_config=replay,
-        ensemble_strategies=[adanet.ensemble.AllStrategy()]).train(
-            builders.input_fn())
-    self.assertEqual("t1_all_greedy", self._record(1).winner)
-    last = train(3, both[::-1], adanet.ensemble.AllStrategy)
     self.assertAlmostEqual(
-        self._record(2).winning.value, last.evaluate(_held_out())["loss"],
+        self._record(1).winning.value, estimator.evaluate(_held_out())["loss"],
         places=5)
 
-  @level.gate
+
+class _Search(NamedTuple):
+  """A search.
+
+  Attributes:
+    model_dir: str.
+    calls: list, one for each call of the evaluator's input_fn.
+    ops: list of the names of all ops of its graph of training.
+    predictions: array.
+  """
+  model_dir: str
+  calls: List[int]
+  ops: List[str]
+  predictions: np.ndarray
+
+
+@functools.lru_cache(maxsize=None)
+def _in_one_go():
+  """Returns a search that was trained without a stop; nothing may change it."""
+  model_dir = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+  calls, ops = [], []
+
+  class _Hook(tf_compat.v1.train.SessionRunHook):
+
+    def end(self, session):
+      ops.extend(op.name for op in session.graph.get_operations())
+
+  estimator = _estimator(
+      model_dir, evaluator=adanet.Evaluator(_held_out(calls)))
+  estimator.train(builders.input_fn(), hooks=[_Hook()])
+  return _Search(model_dir, calls, ops, _predictions(estimator))
+
+
+@level.gate
+class InOneGoTest(absltest.TestCase):
+
+  def test_decided_once(self):
+    search = _in_one_go()
+    before = len(search.calls)
+    self.assertGreater(before, 0)
+    # A program that only evaluates has the winner of the record.
+    estimator = _estimator(search.model_dir, evaluator=adanet.Evaluator(
+        _held_out(search.calls)))
+    self.assertAlmostEqual(
+        store.Store(search.model_dir).iteration(1).winning.value,
+        estimator.evaluate(_held_out())["loss"], places=5)
+    np.testing.assert_array_equal(search.predictions, _predictions(estimator))
+    self.assertLen(search.calls, before)
+
+  def test_lost_record(self):
+    search = _in_one_go()
+    model_dir = shutil.copytree(search.model_dir, os.path.join(
+        self.create_tempdir().full_path, "copy"))
+    os.remove(os.path.join(model_dir, "history", "iteration-1.json"))
+    np.testing.assert_allclose(
+        search.predictions, _predictions(_estimator(model_dir)), rtol=1e-6)
+
   def test_steps_fetch_no_ensemble(self):
-    names = []
-
-    class _Hook(tf_compat.v1.train.SessionRunHook):
-
-      def end(self, session):
-        names.extend(op.name for op in session.graph.get_operations())
-
-    _estimator(self._model_dir).train(builders.input_fn(), hooks=[_Hook()])
-    self.assertTrue(any("t1_a" in name for name in names))
-    new = [name for name in names if "/ensemble_t1" in name]
-    self.assertEmpty(new)
+    ops = _in_one_go().ops
+    self.assertTrue(any("t1_a" in name for name in ops))
+    self.assertEmpty([name for name in ops if "/ensemble_t1" in name])
 
 
 class RefusedTest(absltest.TestCase):

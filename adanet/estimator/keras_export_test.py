@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of exports as a layer of Keras 3, as docs/export.rst describes them."""
 
+import functools
 import os
 import shutil
+import tempfile
 
 from absl.testing import absltest
 from adanet import heads
@@ -56,6 +58,40 @@ class _Several(builders.Dense):
     return made._replace(logits=made.logits + more[:, None])
 
 
+def _folder():
+  return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+
+
+def _export(input_fn, head, *made):
+  """Returns a trained estimator, and the folder of its export."""
+  estimator = searches.estimator(
+      _folder(), *made, head=head, max_iterations=1).train(input_fn)
+  return estimator, estimator.export_saved_model(
+      _folder(), export.build_raw_serving_input_receiver_fn(input_fn)).decode()
+
+
+@functools.lru_cache(maxsize=None)
+def _of_one_feature():
+  """Returns the folder of an export, and what is expected."""
+  estimator, folder = _export(
+      builders.input_fn(), heads.RegressionHead(), builders.Dense("a"),
+      builders.Dense("b", 3))
+  return folder, np.array([
+      p["predictions"] for p in estimator.predict(builders.input_fn(1))])
+
+
+@functools.lru_cache(maxsize=None)
+def _of_several_features():
+  """Returns the folder of an export of several heads, and what is expected."""
+  estimator, folder = _export(
+      _several_input,
+      heads.MultiHead([
+          heads.MultiClassHead(3, label_vocabulary=list(_WORDS), name="color"),
+          heads.RegressionHead(name="sum")]),
+      _Several("a"), _Several("b", 3))
+  return folder, list(estimator.predict(_several_once))
+
+
 class KerasExportTest(absltest.TestCase):
 
   def setUp(self):
@@ -65,25 +101,15 @@ class KerasExportTest(absltest.TestCase):
     if not hasattr(self.keras.layers, "TFSMLayer"):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
 
-  def _train(self, input_fn, head, *made):
-    return searches.estimator(
-        self.create_tempdir().full_path, *made, head=head).train(input_fn)
-
-  def _export(self, estimator, input_fn):
-    return estimator.export_saved_model(
-        self.create_tempdir().full_path,
-        export.build_raw_serving_input_receiver_fn(input_fn)).decode()
-
   def _one_feature(self):
-    """Returns a model of one feature, its folder, and what is expected."""
-    estimator = self._train(
-        builders.input_fn(), heads.RegressionHead(), builders.Dense("a"),
-        builders.Dense("b", 3))
-    folder = self._export(estimator, builders.input_fn())
+    """Returns a model of one feature, its folder, and what is expected.
+
+    The folder is a copy.
+    """
+    folder, expected = _of_one_feature()
+    folder = shutil.copytree(folder, os.path.join(_folder(), "copy"))
     inputs = self.keras.Input([3], name="x")
     layer = self.keras.layers.TFSMLayer(folder, call_endpoint="predict")
-    expected = np.array([
-        p["predictions"] for p in estimator.predict(builders.input_fn(1))])
     return self.keras.Model(inputs, layer(inputs)), folder, expected
 
   def _several_features(self):
@@ -94,19 +120,11 @@ class KerasExportTest(absltest.TestCase):
       def call(self, inputs):
         return self.call_endpoint_fn(**inputs)
 
-    estimator = self._train(
-        _several_input,
-        heads.MultiHead([
-            heads.MultiClassHead(
-                3, label_vocabulary=list(_WORDS), name="color"),
-            heads.RegressionHead(name="sum")]),
-        _Several("a"), _Several("b", 3))
-    folder = self._export(estimator, _several_input)
+    folder, expected = _of_several_features()
     inputs = {"x": self.keras.Input([3], name="x"),
               "count": self.keras.Input([], name="count", dtype="int64"),
               "word": self.keras.Input([], name="word", dtype="string")}
     layer = Exported(folder, call_endpoint="predict")
-    expected = list(estimator.predict(_several_once))
     return self.keras.Model(inputs, layer(inputs)), expected
 
   def test_predicts_what_the_estimator_does(self):

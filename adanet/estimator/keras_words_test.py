@@ -186,7 +186,7 @@ class KerasWordsTest(parameterized.TestCase):
       call()
     self.assertNotIn("\n", str(caught.exception))
 
-  @parameterized.named_parameters(*_INPUTS)
+  @parameterized.named_parameters(level.first(list(_INPUTS), 2))
   def test_input(self, input_fn, line):
     self._assert_line(line, lambda: self._estimator().train(input_fn))
 
@@ -217,10 +217,10 @@ class KerasWordsTest(parameterized.TestCase):
         lambda: adanet.Evaluator(dataset)):
       self._assert_line(line, call)
 
-  @parameterized.named_parameters(
+  @parameterized.named_parameters(level.first([
       ("bytes", (100 * _X).astype("uint8"), _IDS[:, None], 3),
       ("ints", (10 * _X).astype("int64"), _IDS, 1),
-      ("float64", _X.astype("float64"), _X[:, 0].astype("float64"), 1))
+      ("float64", _X.astype("float64"), _X[:, 0].astype("float64"), 1)]))
   def test_right(self, x, y, classes):
     estimator = self._estimator(classes=classes)
     if tf_compat.IS_TENSORFLOW_1 and x.dtype.kind != "f":  # As Keras has it.

@@ -59,8 +59,6 @@ class _TwoHeads(builders.Dense):
                                     })
 
 
-
-
 class ProbabilitiesTest(parameterized.TestCase):
 
   def _warnings(self, estimator, labels=lambda line: line):
@@ -72,11 +70,10 @@ class ProbabilitiesTest(parameterized.TestCase):
     return searches.estimator(
         self.create_tempdir().full_path, *made, head=head, max_iterations=1)
 
-  @parameterized.named_parameters(
-      ("softmax", _CLASSES, v1.nn.softmax, "softmax: the op 'Softmax'"),
+  @parameterized.named_parameters(level.first([
       ("sigmoid", _BINARY, v1.sigmoid, "sigmoid: the op 'Sigmoid'"),
       ("through_all", _CLASSES, _through_all, "softmax"),
-      ("labels", adanet.heads.MultiLabelHead(2), v1.sigmoid, "sigmoid"))
+      ("labels", adanet.heads.MultiLabelHead(2), v1.sigmoid, "sigmoid")]))
   def test_builder(self, head, function, message):
     head_labels = {_CLASSES: lambda line: line, _BINARY: lambda line: line}.get(
         head, lambda line: [[0, 1]] * 32)
@@ -87,11 +84,10 @@ class ProbabilitiesTest(parameterized.TestCase):
     self.assertIn("builder 'bad' of iteration 0: ", found[0])
     self.assertIn(message, found[0])
 
-  @parameterized.named_parameters(
+  @parameterized.named_parameters(level.first([
       ("inner", _BINARY, _inner),
-      ("tanh", _BINARY, v1.tanh),
       ("log", _CLASSES, v1.nn.log_softmax),
-      ("regression", adanet.heads.RegressionHead(), v1.sigmoid))
+      ("regression", adanet.heads.RegressionHead(), v1.sigmoid)]))
   def test_no_false_alarm(self, head, function):
     self.assertEmpty(self._warnings(
         self._estimator(head, _Ends("good", function))))
@@ -107,7 +103,8 @@ class ProbabilitiesTest(parameterized.TestCase):
     self.assertLen(found, 1)
     self.assertIn("logits for the head 'b'", found[0])
 
-  @parameterized.product(activation=["softmax", "layer", None], version=[2, 3])
+  @parameterized.parameters(level.first([
+      ("layer", 3), (None, 3), ("softmax", 2), ("layer", 2)]))
   def test_keras(self, activation, version):
     if version == 3 and not tf_compat.HAS_KERAS_3:
       self.skipTest("This TensorFlow has no Keras 3.")

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that looks at its own process before and after a search.
 
-Its argument is how many workers of a pool search; 0 for none. It prints the
-changes, a line each.
+It searches itself, and with a worker of a pool. It prints the changes, a line
+each.
 """
 
 from concurrent import futures
-import contextlib
 import gc
 import logging
 import multiprocessing
@@ -158,24 +157,21 @@ def main():
   del loaded["handlers"]  # Keras 3 and absl have some of their own.
   lines += _differences(at_first, loaded)
   expected = _drawn(adanet.tf_compat, lambda: None)
-  with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-    pool = None
-    if int(sys.argv[1]):
-      pool = stack.enter_context(futures.ProcessPoolExecutor(
-          1, mp_context=multiprocessing.get_context("spawn")))
-      worker = pool.submit(_process_with_tensorflow).result()
+  with tempfile.TemporaryDirectory() as folder, futures.ProcessPoolExecutor(
+      1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    worker = pool.submit(_process_with_tensorflow).result()
 
     def search():
       before = _process_with_tensorflow()
-      _search(adanet, tempfile.mkdtemp(dir=folder), pool)
-      lines.extend(_differences(before, _process_with_tensorflow()))
+      for executor in (None, pool):
+        _search(adanet, tempfile.mkdtemp(dir=folder), executor)
+        lines.extend(_differences(before, _process_with_tensorflow()))
 
     drawn = _drawn(adanet.tf_compat, search)
     if drawn != expected:
       lines.append(f"draws {drawn} and not {expected}")
-    if pool:
-      lines += [f"worker: {line}" for line in _differences(
-          worker, pool.submit(_process_with_tensorflow).result())]
+    lines += [f"worker: {line}" for line in _differences(
+        worker, pool.submit(_process_with_tensorflow).result())]
   print("\n".join(lines + _DONE))
 
 

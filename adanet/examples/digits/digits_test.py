@@ -14,7 +14,7 @@ from adanet.testing import processes
 import runfiles
 
 _PROGRAM = ("-m", "adanet.examples.digits.digits", "--verbosity=-1",
-            "--steps=150")
+            "--steps=80")
 _SERVED = re.compile(r"^\[chief:0\] (.*) reads (.*)% of new digits$",
                      re.MULTILINE)
 
@@ -24,7 +24,7 @@ class DigitsTest(absltest.TestCase):
   def test_search_and_serve(self):
     model_dir = os.path.join(self.create_tempdir().full_path, "model dir")
     with launches.Launch(
-        "--model_dir=" + model_dir, "--workers=3", "--ps=2", *_PROGRAM,
+        "--model_dir=" + model_dir, "--workers=3", "--ps=1", *_PROGRAM,
         # No Keras 3, which loads scikit-learn and Matplotlib in each task.
         variables={"TF_USE_LEGACY_KERAS": "1"}) as launch:
       status, output, errors = launch.finish()
@@ -38,7 +38,7 @@ class DigitsTest(absltest.TestCase):
     (folder, accuracy), = _SERVED.findall(output)
     self.assertStartsWith(folder, os.path.join(model_dir, "export"))
     self.assertTrue(os.path.exists(os.path.join(folder, "saved_model.pb")))
-    self.assertGreaterEqual(float(accuracy), 97)
+    self.assertGreaterEqual(float(accuracy), 95)
     report = adanet.report(model_dir)
     self.assertEqual(
         [1, 2, 3], [len(i.winning.subnetworks) for i in report.iterations])
