@@ -10,7 +10,6 @@ import unittest
 
 from absl.testing import absltest
 import adanet
-from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import exports
@@ -88,7 +87,6 @@ def _task(folder, path, model_dir):
 
 # Its tasks are forks. By its name it runs before a test of this process starts
 # threads of TensorFlow, which a fork would not have.
-@level.gate
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                      "Keras 3 needs TensorFlow 2.16 or later.")
 class ClusterTest(absltest.TestCase):
@@ -133,7 +131,6 @@ class KerasSavedTest(absltest.TestCase):
       model.train_on_batch(features, labels)
     return model
 
-  @level.gate
   def test_search(self):
     estimator = _estimator(self._load, self.create_tempdir().full_path,
                            max_iterations=2)
@@ -174,7 +171,6 @@ class KerasSavedTest(absltest.TestCase):
           builders.input_fn(1))]
       np.testing.assert_allclose(expected, found, rtol=1e-5, atol=1e-6)
 
-  @level.gate
   def test_own_objects_and_optimizer(self):
     keras = tf_compat.keras_3
 
