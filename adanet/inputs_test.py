@@ -15,6 +15,7 @@ from adanet import inputs
 from adanet import tf_compat
 from adanet.estimator import export
 from adanet.testing import builders
+from adanet.testing import level
 import numpy as np
 
 _X = np.arange(10.).reshape(5, 2)
@@ -319,6 +320,7 @@ class PandasTest(parameterized.TestCase):
 
 class EstimatorTest(absltest.TestCase):
 
+  @level.gate
   def test_trains_evaluates_predicts_and_exports(self):
     features, labels = builders.data()
     train = inputs.numpy_input_fn(

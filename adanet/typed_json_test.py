@@ -43,7 +43,7 @@ _WHOLE = {"color": "red", "parts": [{"name": "a"}]}
 
 class TypedJsonTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=20)
+  @hypothesis.settings(max_examples=10)
   @hypothesis.given(st.builds(
       Whole, st.sampled_from(Color), st.lists(_PARTS).map(tuple),
       st.none() | st.integers(), st.floats(), st.booleans(),

@@ -119,7 +119,9 @@ class NetworkTest(_TestCase):
       return h, layers.Dense(1)(h)
 
     pool = {"fun": functional, "sub": Subclass, "f": function}
-    estimator = self._train(pool, max_iterations=2, force_grow=True)
+    estimator = self._train(
+        pool, max_iterations=2, force_grow=True,
+        ensemble_strategies=[adanet.ensemble.AllStrategy()])
     self.assertIn("loss", estimator.evaluate(_input_fn(batches=1)))
     self.assertLen(list(estimator.predict(_input_fn(batches=1))), 4)
     names = estimator.get_variable_names()
@@ -424,6 +426,7 @@ class PoolTest(_TestCase):
         config_of(*args, **kwargs) and "m": _function})
     self.assertEqual(["m"], self._builders(pool))
 
+  @level.gate
   def test_function_of_features_by_any_name(self):
     pool = {"m": lambda any_name: _function(any_name),
             "training": lambda any_name, training: _function(any_name),

@@ -170,6 +170,7 @@ class AutoMistakesTest(parameterized.TestCase):
           ValueError, "^candidate_pool is a Keras model: expected a list or"):
         self._train(pool)
 
+  @level.gate
   def test_keras_3(self):
     if not tf_compat.HAS_KERAS_3:
       self.skipTest("Keras 2 copies what is made before.")
@@ -203,6 +204,7 @@ class AutoMistakesTest(parameterized.TestCase):
         "input_fn gives 'w', 'x': concatenate"):
       self._train({"m": _model}, features=_with_weights())
 
+  @level.gate
   def test_weights_of_examples(self):
     self._train({"m": _model, "n": _outputs(1)},
                 heads.RegressionHead(weight_column="w"),

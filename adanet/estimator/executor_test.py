@@ -151,6 +151,7 @@ class HooksTest(absltest.TestCase):
             os.path.join(model_dir, "**", "*.index"), recursive=True))])
 
 
+@level.gate
 class WaysTest(absltest.TestCase):
 
   def test_goes_on_as_one_process_does(self):

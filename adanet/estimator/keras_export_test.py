@@ -92,6 +92,7 @@ def _of_several_features():
   return folder, list(estimator.predict(_several_once))
 
 
+@level.gate
 class KerasExportTest(absltest.TestCase):
 
   def setUp(self):
@@ -136,7 +137,6 @@ class KerasExportTest(absltest.TestCase):
       np.testing.assert_allclose(
           found["predictions"], expected, rtol=1e-6, atol=1e-6)
 
-  @level.gate
   def test_several_features_and_heads(self):
     model, expected = self._several_features()
     features = _features()
@@ -154,7 +154,6 @@ class KerasExportTest(absltest.TestCase):
         else:
           np.testing.assert_array_equal(ours, theirs, str(key))
 
-  @level.gate
   def test_a_keras_file_has_the_path_of_the_export(self):
     model, folder, expected = self._one_feature()
     features, _ = builders.data(_ROWS)
@@ -169,7 +168,6 @@ class KerasExportTest(absltest.TestCase):
     with self.assertRaisesRegex(OSError, folder):
       self.keras.models.load_model(path, safe_mode=False)
 
-  @level.gate
   def test_an_export_by_keras_needs_no_other_folder(self):
     model, folder, expected = self._one_feature()
     features, _ = builders.data(_ROWS)
@@ -182,7 +180,6 @@ class KerasExportTest(absltest.TestCase):
           loaded.serve(features[:rows])["predictions"], expected[:rows],
           rtol=1e-6, atol=1e-6)
 
-  @level.gate
   def test_an_export_by_keras_has_no_tables(self):
     model, _ = self._several_features()
     path = self.create_tempdir().full_path
