@@ -3,8 +3,8 @@
 """Tests of ensembles that are fitted when all networks have trained.
 
 What is compared, saved, reported, evaluated, predicted and exported is the same
-ensemble. `adanet/testing/oracle:executor_test` compares executors with one
-process, `cluster_faults_test` has a cluster, and
+ensemble. `adanet/testing/oracle:executor_on_pool_test` compares executors with
+one process, `cluster_faults_test` has a cluster, and
 `adanet/training:fitting_test` what is fitted.
 """
 
