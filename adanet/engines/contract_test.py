@@ -61,14 +61,6 @@ class _HeldOut(_Input):
     return super().__call__()
 
 
-class _Worst(adanet.Evaluator):
-  """Lets the greatest loss win."""
-
-  @property
-  def objective_fn(self) -> Callable[[Sequence[float]], int]:
-    return lambda values: int(np.argmax(values))
-
-
 class _Ranking(adanet.Evaluator):
   """Gives the best of all candidates 0, the next one 1, and so on."""
 
@@ -229,6 +221,14 @@ def _row(name: str, networks: Tuple[Sequence[_Line], ...], then: _Then,
 
 
 _ROWS = (
+    # The first rows are those of `test //...`.
+    _row("fitted_and_balanced", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
+        ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
+        weights={"t0_a": .5, "t0_b": .5}, is_read=True),
+         evaluator=adanet.Evaluator, ensemblers=[_GREEDY],
+         # With these costs, no network is trained by two tasks of a cluster,
+         # whose last steps might be more than were asked for.
+         placement_strategy=distributed.BalancedStrategy(costs=(1, 2))),
     _Row("best_and_max_steps_in_the_middle", (
         _Call((_TWICE, _TWICE), _Then(
             ("t0_b",), ({"t0_a": .25, "t0_b": .09},), end=_MAX_STEPS,
@@ -236,16 +236,11 @@ _ROWS = (
         _Call((_TWICE, _TWICE), _Then(
             ("t0_b", "t1_a"), ({"t0_a": .25, "t0_b": .09}, {
                 "t0_b": .09, "t1_a": .01, "t1_b": .09}))))),
-    _row("objective_of_evaluator", (_TWICE,), _Then(
-        ("t0_a",), ({"t0_a": .25, "t0_b": .09},), is_read=True),
-         evaluator=_Worst),
     _row("evaluate_of_a_user", (_TWICE,), _Then(
         ("t0_b",), ({"t0_a": 1., "t0_b": 0.},), is_read=True),
          evaluator=_Ranking),
     _row("nan_in_one", ([_Line("a", 1., _NAN), _Line("b", .7)],), _Then(
         ("t0_b",), ({"t0_a": _NAN, "t0_b": .09},), steps={"t0_a": 2})),
-    _row("nan_in_all", ([_Line("a", 1., _NAN), _Line("b", 1., _NAN)],),
-         _Then(error="^iteration 0: .* is NaN: t0_a.*, t0_b", end="")),
     _Row("nan_of_a_call_before", (
         _Call(([_Line("a", 1.5, _NAN), _Line("b", .7, _NAN)],), _Then(
             error="^iteration 0: .* is NaN: t0_a.*, t0_b", end="")),
@@ -261,8 +256,6 @@ _ROWS = (
     _row("nan_in_the_only_new_one", (_TWICE, [_Line("c", 1., _NAN)]), _Then(
         ("t0_b",), ({"t0_a": .25, "t0_b": .09},),
         error="^iteration 1: .* is NaN: t1_c", end=""), force_grow=True),
-    _row("nan_in_the_only_one", ([_Line("a", 1., _NAN)],),
-         _Then(error="^iteration 0: .* is NaN: t0_a", end="")),
     _row("replay", (_TWICE, _TWICE), _Then(
         ("t0_a", "t1_b"), ({}, {}), ("replay_config says so",) * 2),
          evaluator=adanet.Evaluator, replay_config=adanet.replay.Config([0, 2])),
@@ -300,17 +293,6 @@ _ROWS = (
         ({"t0_a": .25, "t0_b": .01}, {
             "t0_b": .01, "t1_a_200_b_200_of_b": .0025, "t1_z": .09})),
          report_materializer=_Counting(_Input(1)), max_iterations=2),
-    _row("fitted", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
-        ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
-        weights={"t0_a": .5, "t0_b": .5}, is_read=True),
-         evaluator=adanet.Evaluator, ensemblers=[_GREEDY]),
-    _row("fitted_and_balanced", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
-        ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
-        weights={"t0_a": .5, "t0_b": .5}, is_read=True),
-         evaluator=adanet.Evaluator, ensemblers=[_GREEDY],
-         # With these costs, no network is trained by two tasks of a cluster,
-         # whose last steps might be more than were asked for.
-         placement_strategy=distributed.BalancedStrategy(costs=(1, 2))),
     _row("fitted_beside_others_and_replicated", (
         [_Line("a", .6), _Line("b", 1.5), _Line("c", 9.)], _TWICE), _Then(
             ("t0_all_greedy",),
@@ -323,10 +305,6 @@ _ROWS = (
     _row("empty_input", (_TWICE,), _Then(
         error="train.*: the input has no batch", end=""),
          dict(input_fn=_Input(0))),
-    _row("empty_input_of_fitted", (_TWICE,), _Then(
-        error="train.*: the input has no batch", end=""),
-         dict(input_fn=_Input(0)), evaluator=adanet.Evaluator,
-         ensemblers=[_GREEDY]),
     _row("empty_input_of_evaluator", (_TWICE,), _Then(
         error="Evaluation of the ensembles: the input has no batch", end=""),
          evaluator=lambda _: adanet.Evaluator(_Input(0))),
@@ -347,15 +325,29 @@ _ROWS = (
 )
 
 
-def _named(rows):
-  return parameterized.named_parameters(
-      *[dict(testcase_name=f"_{row.name}", row=row) for row in rows])
-
-
-_all_rows = _named(_ROWS)
+# What needs no engine to be other than it is: the search alone decides.
+_OF_SEARCH = ("force_grow",)
 # Each task of a cluster has an input of its own. Where all of them end, it
 # depends on who is first whether the iteration counts as over.
-_rows_of_a_cluster = _named([row for row in _ROWS if row.name != "input_ends"])
+_NOT_OF_CLUSTER = ("input_ends",)
+# What comes back from another process: values, an error, and a stop.
+_OF_POOL = ("fitted_and_balanced", "nan_in_all_that_are_fitted",
+            "stopped_by_its_hook")
+
+
+def _rows(first, leave_out=(), only=None):
+  """Returns the decorator of a test of rows.
+
+  Args:
+    first: int, how many rows `test //...` runs.
+    leave_out: names.
+    only: names, or None for all.
+  """
+  rows = [row for row in _ROWS if row.name not in leave_out and
+          (only is None or row.name in only)]
+  return parameterized.named_parameters(
+      *[dict(testcase_name=f"_{row.name}", row=row)
+        for row in level.first(rows, first)])
 
 
 def _held_out(folder):
@@ -451,14 +443,14 @@ def _check_iteration(test, then, number, record, values):
 
 class LocalTest(parameterized.TestCase):
 
-  @_all_rows
+  @_rows(2)
   def test(self, row):
     _check(self, row, _train)
 
 
 class ExecutorTest(parameterized.TestCase):
 
-  @_all_rows
+  @_rows(2, _OF_SEARCH)
   def test(self, row):
     _check(self, row, functools.partial(_train, executor=engines.Here()))
 
@@ -477,7 +469,7 @@ class PoolTest(parameterized.TestCase):
     cls._exits.close()
     super().tearDownClass()
 
-  @_all_rows
+  @_rows(1, only=_OF_POOL)
   def test(self, row):
     _check(self, row, functools.partial(_train, executor=self._pool))
 
@@ -497,12 +489,11 @@ def _task(call, folder, job_id):
       f.write(error)
 
 
-@level.gate
 class ClusterTest(parameterized.TestCase):
   """Its name is the first one: its tasks are forks, and need no session before.
   """
 
-  @_rows_of_a_cluster
+  @_rows(1, _OF_SEARCH + _NOT_OF_CLUSTER)
   def test(self, row):
     _check(self, row, self._train)
 
