@@ -46,6 +46,7 @@ class _Run:
     self._model_dir = model_dir
     self._notes = _Notes()
     self._watched = None
+    self._losses = {}  # Of each checkpoint, by its name.
     self._context = setting_lib.Context(
         model_dir, self._notes.record, self._notes, self._saver_hook)
     self.restart()
@@ -71,7 +72,9 @@ class _Run:
             os.path.join(self._model_dir, "*.index")))]
     # A few of the listeners will do.
     if latest != self._watched and call.split(":")[0] in _EVALUATING:
-      seen.append(self.evaluate()["average_loss"])
+      if latest not in self._losses:
+        self._losses[latest] = self.evaluate()["average_loss"]
+      seen.append(self._losses[latest])
     self._notes.setdefault("seen", []).append(seen)
 
   def _saver_hook(self, name):

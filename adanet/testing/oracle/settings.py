@@ -45,7 +45,7 @@ def _ensemblers():
       _setting("scalar_regularized", lambda c: dict(
           ensemblers=[complexity(
               ordered(.1), adanet_lambda=.05, adanet_beta=.02)],
-          subnetwork_generator=two()), actions=_THIRD, then=[predict()]),
+          subnetwork_generator=two()), then=[predict()]),
       _setting("lambda_without_optimizer", weigh(
           adanet_lambda=.3, use_bias=True, name="named",
           mixture_weight_initializer=tf.ones_initializer())),
@@ -57,8 +57,7 @@ def _ensemblers():
       # One Adam for two candidates would update its powers of beta twice a
       # step, in no order.
       _setting("adam_of_all_iterations", weigh(
-          optimizer=tf.train.AdamOptimizer(.05), mixture_weight_type=VECTOR),
-               actions=_THIRD),
+          optimizer=tf.train.AdamOptimizer(.05), mixture_weight_type=VECTOR)),
       _setting("matrix_callable", weigh(
           optimizer=lambda: ordered(.1), mixture_weight_type=MATRIX,
           adanet_lambda=.01, adanet_beta=.01, use_bias=True),
@@ -94,14 +93,13 @@ def _ensemblers():
                       adanet.ensemble.MeanEnsembler()],
           ensemble_strategies=[grow(), solo()])),
       _setting("all", lambda c: dict(
-          strategies(everyone)(c), subnetwork_generator=two()),
-               actions=_THIRD),
+          strategies(everyone)(c), subnetwork_generator=two())),
       _setting("solo", lambda c: dict(
           strategies(solo)(c), subnetwork_generator=two())),
       _setting("all_strategies", lambda c: dict(
-          strategies(grow, everyone, solo)(c), subnetwork_generator=three())),
+          strategies(grow, everyone, solo)(c), subnetwork_generator=two())),
       _setting("tie", lambda c: dict(
-          ensemble_strategies=[everyone(), grow(), solo()]), actions=_THIRD),
+          ensemble_strategies=[everyone(), grow(), solo()])),
       _setting("own_ensembler", lambda c: dict(
           ensemblers=[generators.Product(c.record)],
           subnetwork_generator=one(record=c.record)),
@@ -111,7 +109,7 @@ def _ensemblers():
                       complexity(ordered(.1), name="plain")])),
       _setting("own_strategy", lambda c: dict(
           strategies(generators.LastTwo)(c), subnetwork_generator=three(),
-          force_grow=True), actions=_THIRD),
+          force_grow=True)),
   ]
 
 
@@ -126,19 +124,19 @@ def _heads():
   return [
       _setting("regression_weighted", summed(
           "RegressionHead", 3, weight_column="w", loss_reduction="sum"),
-               task="regression_3", then=_EVERYTHING),
+               task="regression_3", actions=_FIRST, then=_EVERYTHING),
       _setting("regression_loss_fn", head(
           "RegressionHead", loss_fn=lambda labels, logits: tf.abs(
               labels - logits)), actions=_FIRST, then=[evaluate()]),
       _setting("binary", head(
           "BinaryClassHead", thresholds=[.3, .7]), task="binary",
-               then=_EVERYTHING),
+               actions=_FIRST, then=_EVERYTHING),
       _setting("binary_words", head(
           "BinaryClassHead", weight_column="w",
           label_vocabulary=["no", "yes"]), task="binary_words",
                actions=_FIRST, then=_EVERYTHING),
       _setting("classes", lambda c: dict(subnetwork_generator=two()),
-               task="classes", then=_EVERYTHING),
+               task="classes", actions=_FIRST, then=_EVERYTHING),
       _setting("classes_words", summed(
           "MultiClassHead", 3, label_vocabulary=["blue", "green", "red"],
           weight_column="w", loss_reduction="sum"), task="classes_words",
@@ -151,7 +149,8 @@ def _heads():
           head=two_heads(), export_subnetwork_logits=True,
           ensemblers=[complexity(
               generators.Ordered(.1), mixture_weight_type=VECTOR, use_bias=True,
-              adanet_lambda=.01)]), task="two_heads", then=_EVERYTHING),
+              adanet_lambda=.01)]), task="two_heads", actions=_FIRST,
+               then=_EVERYTHING),
       _setting("multi_head_mean", lambda c: dict(
           head=two_heads(head_weights=[.3, 2.]),
           ensemblers=[adanet.ensemble.MeanEnsembler(
@@ -167,7 +166,8 @@ def _heads():
               use_bias=True)]), task="two_heads"),
       _setting("head_of_tf_estimator", lambda c: dict(
           head=library.tf_estimator_head("RegressionHead", 3)),
-               task="regression_3", then=_EVERYTHING, needs="tf.estimator"),
+               task="regression_3", actions=_FIRST, then=_EVERYTHING,
+               needs="tf.estimator"),
       _setting("binary_head_of_tf_estimator", lambda c: dict(
           head=library.tf_estimator_head("BinaryClassHead")),
                task="binary", actions=_FIRST, then=_EVERYTHING,
@@ -191,27 +191,26 @@ def _search():
           evaluator=judge(
               data.dataset("regression", rows=slice(0, 8)), steps=2,
               metric_name="average_loss", objective=objective.MINIMIZE),
-          subnetwork_generator=two()), then=[evaluate(), predict()]),
+          subnetwork_generator=two()), then=[evaluate()]),
       _setting("evaluator_maximizes", lambda c: dict(
           evaluator=judge(
               data.dataset("classes", **once), metric_name="accuracy",
               objective=objective.MAXIMIZE), subnetwork_generator=two()),
-               task="classes", then=[evaluate()]),
+               task="classes"),
       _setting("evaluator_of_adanet_loss", lambda c: dict(
           evaluator=judge(data.dataset("regression", **once)),
           ensemblers=[complexity(adanet_lambda=.1)],
           subnetwork_generator=two())),
       _setting("force_grow", lambda c: dict(worse(c), force_grow=True)),
       _setting("previous_ensemble_wins", worse,
-               actions=[train(max_steps=12), train(max_steps=17)],
-               then=[evaluate(), predict()]),
+               actions=_THIRD, then=[evaluate()]),
       _setting("previous_ensemble_wins_by_evaluator", lambda c: dict(
           worse(c), evaluator=judge(data.dataset("regression", **once))),
                actions=_THIRD),
       _setting("force_grow_of_two", lambda c: dict(
           force_grow=True, subnetwork_generator=per_iteration(
               lambda t: builders.Worse("a", t), lambda t: builders.Worse("b", t)
-          )), actions=_THIRD),
+          ))),
       _setting("decay_half", lambda c: dict(adanet_loss_decay=.5),
                actions=_FIRST),
       _setting("decay_none", lambda c: dict(adanet_loss_decay=0.),
@@ -227,10 +226,9 @@ def _search():
           report_materializer=adanet.ReportMaterializer(
               data.dataset("classes", **once)),
           evaluator=judge(data.dataset("classes", **once), steps=1)),
-               task="classes", actions=_THIRD),
+               task="classes"),
       _setting("deepens_by_shared", lambda c: dict(
-          subnetwork_generator=generators.Deepening("shared")),
-               actions=_THIRD),
+          subnetwork_generator=generators.Deepening("shared"))),
       _setting("deepens_by_persisted_tensors", lambda c: dict(
           subnetwork_generator=generators.Deepening("persisted_tensors"),
           ensemblers=[complexity(generators.Ordered(.1))])),
@@ -242,7 +240,7 @@ def _search():
               [builders.Dense("a"), builders.Linear("b")]))),
       _setting("replay", lambda c: dict(
           replay_config=adanet.replay.Config([1, 1]),
-          subnetwork_generator=two()), actions=_THIRD, then=[evaluate()]),
+          subnetwork_generator=two()), actions=_THIRD),
       _setting("replay_of_the_first", lambda c: dict(
           replay_config=adanet.replay.Config([0])), then=[predict()]),
       _setting("prunes", lambda c: dict(
@@ -270,7 +268,7 @@ def _training():
           ensemblers=[complexity(builders.adam, use_bias=True)],
           max_iteration_steps=8),
                actions=[train(max_steps=7), RESTART, train(max_steps=9),
-                        RESTART, train(max_steps=19)]),
+                        RESTART, train(max_steps=11)]),
       _setting("steps", actions=[train(steps=4), train(steps=4), RESTART,
                                  train(steps=3)]),
       _setting("max_iterations", lambda c: dict(max_iterations=2),
@@ -287,7 +285,7 @@ def _training():
       _setting("replicates_in_training", lambda c: dict(
           subnetwork_generator=one(builders.TrainingDependent),
           ensemblers=[complexity(generators.Ordered(.1))],
-          replicate_ensemble_in_training=True), actions=_THIRD),
+          replicate_ensemble_in_training=True)),
       _setting("depends_on_training", lambda c: dict(
           subnetwork_generator=one(builders.TrainingDependent),
           ensemblers=[complexity(generators.Ordered(.1))])),
@@ -295,7 +293,7 @@ def _training():
                then=[evaluate(steps=3, name="train")]),
       _setting("hooks", lambda c: dict(
           subnetwork_generator=stop_at(2, 3, 100)),
-               actions=[train(max_steps=5), train(max_steps=9)]),
+               actions=[train(max_steps=5)]),
       _setting("what_hooks_see", lambda c: dict(
           subnetwork_generator=one(
               builders.Hooked, chief_hooks=lambda: [c.saver_hook("chief's")],
@@ -340,7 +338,7 @@ def _training():
               lambda t: builders.Keras("a", t),
               lambda t: builders.Keras("b", t)))),
       _setting("one_batch", lambda c: dict(max_iteration_steps=3),
-               actions=[train(batches="tensors", max_steps=7)]),
+               actions=[train(batches="tensors", max_steps=5)]),
       _setting("records_losses", lambda c: dict(
           subnetwork_generator=per_iteration(
               lambda t: builders.Dense("a", t, record=c.record),

@@ -4,7 +4,7 @@
 
 In the mean of AdaNet 0.8.0, a short batch counts as much as a whole one. Here
 each example counts once. So the expected result of a setting is AdaNet's result
-for the one of the same name with batches of one size.
+for the one with batches of one size, whose name has no "_uneven".
 """
 
 import adanet
@@ -18,6 +18,7 @@ def _with(setting, arguments):
   """Returns a setting with other arguments of the Estimator, and of evaluate.
   """
   return setting._replace(
+      name=setting.name + "_uneven",
       estimator=lambda c: dict(setting.estimator(c), **arguments),
       actions=[
           action._replace(arguments=dict(
