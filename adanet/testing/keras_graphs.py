@@ -162,8 +162,8 @@ class KerasGraph:
     with self.graph.as_default():
       return [variable.op.name for variable in v1.global_variables()]
 
-  def train(self, make_optimizer, runs_outputs=False):
-    """Returns the weights after training, and the optimizer's."""
+  def minimize(self, make_optimizer):
+    """Returns the op of a step, and the optimizer."""
     with self.graph.as_default():
       updates = self.scope.updates(only_trainable=True)
       with self.scope.entered(), v1.control_dependencies(updates):
@@ -172,7 +172,12 @@ class KerasGraph:
             optimizer, v1.add_n([self.loss, *self.model.losses]),
             [variable for variable in v1.trainable_variables()
              if not self.scope.is_frozen(variable)])
-      step = v1.group(step, updates, self.scope.updates())
+      return v1.group(step, updates, self.scope.updates()), optimizer
+
+  def train(self, make_optimizer, runs_outputs=False):
+    """Returns the weights after training, and the optimizer's."""
+    step, optimizer = self.minimize(make_optimizer)
+    with self.graph.as_default():
       slots = [] if isinstance(optimizer, v1.train.Optimizer) else (
           optimizer.variables)
       found = [[v.value for v in variables]

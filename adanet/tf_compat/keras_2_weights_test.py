@@ -7,6 +7,7 @@ import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.tf_compat import keras_2_weights
 import numpy as np
@@ -35,7 +36,7 @@ class NotLoadedTest(parameterized.TestCase):
       self._check(make, device)
     self.assertNotIn("\n", str(caught.exception))
 
-  @parameterized.parameters("model.h5", "model.keras", "folder")
+  @parameterized.parameters(level.first(["model.h5", "model.keras", "folder"]))
   def test_load_model(self, name):
     if name == "model.keras" and tf_compat.IS_TENSORFLOW_1:
       self.skipTest("TensorFlow 1 has no such files.")
@@ -52,7 +53,7 @@ class NotLoadedTest(parameterized.TestCase):
     self._assert_error(
         lambda: tf_compat.keras.models.load_model(path), "load_model")
 
-  @parameterized.parameters("weights.h5", "checkpoint")
+  @parameterized.parameters(level.first(["weights.h5", "checkpoint"]))
   def test_load_weights(self, name):
     path = os.path.join(self.create_tempdir().full_path, name)
     with v1.Graph().as_default(), v1.Session():

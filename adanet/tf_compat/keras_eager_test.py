@@ -11,6 +11,7 @@ import unittest
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import tf_compat
 from adanet.tf_compat import keras_scope
 import numpy as np
@@ -35,34 +36,29 @@ _NUMBERS = np.array([[3], [1], [3], [2], [4]])
 _REALS = np.array([[.5, -1.], [1.5, 2.], [-3., 0.], [.25, .75], [9., 4.]], "f")
 _TEXTS = np.array([["red blue"], ["Blue, blue!"], ["green"], ["none"], [""]],
                   object)
-_MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
-_NO_TABLE = _MODES[:-1]
 
 
 def _made(name, **arguments):
   return getattr(keras.layers, name)(**arguments)
 
 
-def _table_of(name, data, modes=_MODES):
-  """Returns cases: the layer's name, its arguments, its data, its inputs."""
-  return [(name, {"output_mode": mode}, data[:4], data) for mode in modes]
-
-
-# The last value of each input is not in the data that a layer adapts to.
+# A layer's name, its arguments, what it adapts to, and its inputs, of which the
+# last value is new to the layer.
 _CASES = (
-    _table_of("StringLookup", _WORDS) + _table_of("IntegerLookup", _NUMBERS) +
-    _table_of("TextVectorization", _TEXTS,
-              ("int", "multi_hot", "count", "tf_idf")) +
-    [(name, dict(arguments, output_mode=mode), None, data)
-     for name, arguments, modes, data in (
-         ("CategoryEncoding", {"num_tokens": 5}, _NO_TABLE[1:], _NUMBERS),
-         ("Discretization", {"bin_boundaries": [-1., .5]}, _NO_TABLE, _REALS),
-         ("Hashing", {"num_bins": 4}, _NO_TABLE, _WORDS),
-         ("Hashing", {"num_bins": 4, "salt": 3}, _NO_TABLE, _NUMBERS))
-     for mode in modes] +
-    [("Discretization", {"num_bins": 3, "output_mode": mode}, _REALS[:4],
-      _REALS) for mode in _NO_TABLE] +
-    [("StringLookup", {"num_oov_indices": 2, "mask_token": ""}, _WORDS[:4],
+    [(name, {"output_mode": mode}, data[:4], data) for name, mode, data in (
+        ("StringLookup", "tf_idf", _WORDS), ("StringLookup", "int", _WORDS),
+        ("StringLookup", "one_hot", _WORDS),
+        ("IntegerLookup", "multi_hot", _NUMBERS),
+        ("TextVectorization", "tf_idf", _TEXTS),
+        ("TextVectorization", "int", _TEXTS))] +
+    [("CategoryEncoding", {"num_tokens": 5, "output_mode": "count"}, None,
+      _NUMBERS),
+     ("Hashing", {"num_bins": 4, "salt": 3}, None, _NUMBERS),
+     ("Discretization", {"bin_boundaries": [-1., .5], "output_mode": "one_hot"},
+      None, _REALS),
+     ("Discretization", {"num_bins": 3, "output_mode": "int"}, _REALS[:4],
+      _REALS),
+     ("StringLookup", {"num_oov_indices": 2, "mask_token": ""}, _WORDS[:4],
       _WORDS),
      ("StringLookup", {"output_mode": "count", "max_tokens": 9,
                        "pad_to_max_tokens": True}, _WORDS[:4], _WORDS),
@@ -70,8 +66,7 @@ _CASES = (
       _TEXTS[:4], _TEXTS),
      ("Normalization", {}, _REALS[:4], _REALS),
      ("Normalization", {"axis": None}, _REALS[:4], _REALS),
-     ("Normalization", {"mean": [1., 2.], "variance": [4., 9.]}, None, _REALS),
-     ("Rescaling", {"scale": 2., "offset": 1.}, None, _REALS)])
+     ("Normalization", {"mean": [1., 2.], "variance": [4., 9.]}, None, _REALS)])
 
 
 def _adapted(name, arguments, data):
@@ -142,7 +137,7 @@ class KerasEagerTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       (f"{i}_{case[0]}_{case[1].get('output_mode', '')}", *case)
-      for i, case in enumerate(_CASES))
+      for i, case in enumerate(level.first(_CASES)))
   def test_layer(self, name, arguments, data, inputs):
     eager = _adapted(name, arguments, data)
     expected = np.asarray(eager(v2.constant(inputs)))
@@ -190,6 +185,7 @@ class KerasEagerTest(parameterized.TestCase):
     self.assertEqual([[110.], [120.], [110.], [90.]], found[0].tolist())
     self.assertEqual([[100.], [200.], [100.], [-100.]], found[1].tolist())
 
+  @level.gate
   def test_frozen_base(self):
     base = keras.Sequential([
         keras.Input([2]), keras.layers.Dense(3), keras.layers.Reshape([3, 1]),
@@ -256,7 +252,7 @@ class KerasEagerTest(parameterized.TestCase):
         _Graph(call, _REALS)
       self.assertNotIn("\n", str(caught.exception))
 
-  @parameterized.named_parameters(
+  @parameterized.named_parameters(level.first([
       ("if", lambda x: x if v2.reduce_sum(x) > 0 else -x),
       ("int", lambda x: x * int(v2.reduce_sum(x))),
       ("float", lambda x: x * float(v2.reduce_sum(x))),
@@ -265,7 +261,7 @@ class KerasEagerTest(parameterized.TestCase):
       ("ops", lambda x: x * keras.ops.convert_to_numpy(x)),
       ("loop", lambda x: sum(row for row in x)),
       ("range", lambda x: [x for _ in range(v1.shape(x)[0])][0]),
-      ("len", lambda x: x * len(x)))
+      ("len", lambda x: x * len(x))], 2))
   def test_call_that_asks_for_a_value(self, ask):
     layer = Asking(ask, name="mine")
     layer(_REALS)  # As it is, it works eagerly.

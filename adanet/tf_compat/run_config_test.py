@@ -367,6 +367,7 @@ class PropertyTest(parameterized.TestCase):
         self.assertEqual(config.cluster_spec.task_address(job, index), address)
       first_id += max(cluster[job]) + 1
 
+  @hypothesis.settings(max_examples=25)
   @hypothesis.given(_JSON | st.fixed_dictionaries({
       "cluster": _JSON | st.dictionaries(
           st.sampled_from(["chief", "worker", "ps"]),

@@ -31,10 +31,10 @@ class TfCompatTest(absltest.TestCase):
                               tf_compat.STANDARD_PS_OPS)
 
   def test_eager_device(self):
-    tf_compat.v1.enable_eager_execution()  # For TensorFlow 1.15.
-    self.assertEqual("", tf_compat.eager_device())
-    with tf_compat.v2.device("/device:CPU:0"):
-      self.assertEndsWith(tf_compat.eager_device(), "/device:CPU:0")
+    with _tensorflow.eager_mode():  # For TensorFlow 1.15.
+      self.assertEqual("", tf_compat.eager_device())
+      with tf_compat.v2.device("/device:CPU:0"):
+        self.assertEndsWith(tf_compat.eager_device(), "/device:CPU:0")
 
   def test_docstring_names_every_name(self):
     # The documentation is made from it.
