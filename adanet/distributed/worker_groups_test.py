@@ -151,8 +151,7 @@ class WorkerGroupsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("round_robin", "graph", "subnetwork"),
-      ("round_robin", "function", "strategy"),
-      ("balanced", "function", "subnetwork"))
+      ("balanced", "function", "strategy"))
   def test_multi_worker_mirrored_strategy(self, placement, mode, outer_scope):
     addresses = processes.free_cluster(worker=4)["worker"]
     fast, slow = ([
