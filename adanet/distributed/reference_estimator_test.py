@@ -13,67 +13,49 @@ import os
 import sys
 
 from absl.testing import absltest
-from absl.testing import parameterized
 from adanet import distributed
-from adanet.distributed import devices
 from adanet.testing import processes
-from adanet.testing import strategies
+from adanet.testing import servers
 import runfiles
 
 # What one worker owns: whether it builds the ensembles, which subnetworks it
 # builds, and which it trains.
 Owned = collections.namedtuple("Owned", "ensembles builds trains")
 
-# For an iteration of two subnetworks and for one of three: what each worker
-# owns, the chief first, and which parameter servers each subnetwork has.
-_REPLICATION = [
-    ([Owned(True, [0, 1], [0, 1])] * 2, [[0, 1]] * 2),
-    ([Owned(True, [0, 1, 2], [0, 1, 2])] * 2, [[0, 1]] * 3),
+# What each worker owns of the three subnetworks, the chief first, and which
+# parameter server each subnetwork has.
+_WORKERS = [
+    Owned(True, [0, 1, 2], []),
+    Owned(False, [0, 2], [0, 2]),
+    Owned(False, [1], [1]),
 ]
-_ROUND_ROBIN = [
-    ([
-        Owned(True, [0, 1], []),
-        Owned(False, [0], [0]),
-        Owned(False, [1], [1]),
-        Owned(True, [0, 1], []),
-        Owned(False, [0, 1], [0, 1]),
-    ], [[0, 1], [2]]),
-    ([
-        Owned(True, [0, 1, 2], []),
-        Owned(False, [0], [0]),
-        Owned(False, [1], [1]),
-        Owned(False, [2], [2]),
-        Owned(True, [0, 1, 2], []),
-    ], [[0], [1], [2]]),
-]
+_PS_TASKS = [0, 1, 2]
 
 _TIMEOUT_SECS = 400  # For each wait.
 _TASK = os.path.join(
     os.path.dirname(__file__), "testdata", "reference_estimator_task.py")
 
 
-def _built(names, iteration):
-  """Returns what a worker built of an iteration.
+def _built(names):
+  """Returns what a worker built.
 
   Args:
     names: the names of all its variables.
-    iteration: int.
 
   Returns:
     bool, whether ensembles, and a dict from the index of each subnetwork to the
     list of its variables' names.
   """
-  prefix = "adanet/iteration_{0}/{1}_t{0}_dnn".format
-  subnetwork = prefix(iteration, "subnetwork")
+  prefix = "adanet/iteration_0/{}_t0_dnn".format
   subnetworks = collections.defaultdict(list)
   for name in names:
-    if name.startswith(subnetwork):
-      subnetworks[int(name[len(subnetwork)])].append(name)
-  ensemble = prefix(iteration, "ensemble")
+    if name.startswith(prefix("subnetwork")):
+      subnetworks[int(name[len(prefix("subnetwork"))])].append(name)
+  ensemble = prefix("ensemble")
   return any(name.startswith(ensemble) for name in names), subnetworks
 
 
-class ReferenceEstimatorTest(parameterized.TestCase):
+class ReferenceEstimatorTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -96,62 +78,49 @@ class ReferenceEstimatorTest(parameterized.TestCase):
     with open(os.path.join(package, "_sole_owner.py"), "w") as f:
       f.write("def check():\n  pass\n")
 
-  def _start(self, strategy, cluster, job, index):
+  def _start(self, cluster, job, index):
     """Starts a task, which ends with the test at the latest."""
     tf_config = {"cluster": cluster, "task": {"type": job, "index": index}}
     return self.enter_context(processes.Program(
-        [sys.executable, _TASK, strategy, self._model_dir],
+        [sys.executable, _TASK, "RoundRobinStrategy", self._model_dir],
         dict(os.environ, TF_CONFIG=json.dumps(tf_config),
              PYTHONPATH=os.pathsep.join([self._import_path] + sys.path)),
         stderr=None))
 
-  def _run(self, strategy, num_ps, num_workers, num_iterations):
+  def _run(self):
     """Runs a cluster, and then an evaluator.
 
     Returns:
-      For each iteration a list of the workers' records, and the evaluator's
-      metrics.
+      A list of the workers' records, and the evaluator's metrics.
     """
-    cluster = processes.free_cluster(ps=num_ps, chief=1, worker=num_workers - 1)
-    tasks = {
-        job: [self._start(strategy, cluster, job, i) for i in range(len(tasks))]
-        for job, tasks in cluster.items()
-    }
-    workers = tasks["chief"] + tasks["worker"]
-    records = []
-    for _ in range(num_iterations):
-      records.append([json.loads(worker.read()) for worker in workers])
-      for worker in workers:
-        worker.write("")
+    cluster = processes.free_cluster(ps=len(_PS_TASKS), chief=1, worker=2)
+    for server in servers.start(cluster, "ps"):
+      self.addCleanup(server.kill)
+    workers = [self._start(cluster, job, index) for job, index in (
+        ("chief", 0), ("worker", 0), ("worker", 1))]
+    records = [json.loads(worker.read()) for worker in workers]
+    for worker in workers:
+      worker.write("")
     for worker in workers:
       self.assertEqual(0, worker.process.wait(_TIMEOUT_SECS))
-    evaluator = self._start(strategy, cluster, "evaluator", 0)
+    evaluator = self._start(cluster, "evaluator", 0)
     return records, json.loads(evaluator.read())
 
-  @parameterized.named_parameters(
-      ("round_robin", "RoundRobinStrategy", 3, 5, _ROUND_ROBIN),
-      ("replication", "ReplicationStrategy", 2, 2, _REPLICATION))
-  def test_trains(self, strategy, num_ps, num_workers, iterations):
-    records, metrics = self._run(strategy, num_ps, num_workers, len(iterations))
-    for iteration, (workers, parameter_servers) in enumerate(iterations):
-      for worker_index, owned in enumerate(workers):
-        with self.subTest(iteration=iteration, worker_index=worker_index):
-          record = records[iteration][worker_index]
-          self.assertTrue(
-              os.path.samefile(distributed.placement.__file__,
-                               record["strategy"]))
-          ensembles, subnetworks = _built(record["devices"], iteration)
-          self.assertEqual(
-              owned, Owned(ensembles, sorted(subnetworks), record["trains"]))
-          for index, names in subnetworks.items():
-            self.assertLen(names, 4)  # A kernel and a bias in each layer.
-            tasks = parameter_servers[index]
-            pick = devices.OpNameHashStrategy(len(tasks))
-            for name in names:
-              self.assertEqual(
-                  f"/job:ps/task:{tasks[pick(strategies.Op(name))]}",
-                  record["devices"][name])
-    self.assertEqual(len(iterations) - 1, metrics["iteration"])
+  def test_trains(self):
+    records, metrics = self._run()
+    for index, (owned, record) in enumerate(zip(_WORKERS, records)):
+      with self.subTest(worker_index=index):
+        self.assertTrue(os.path.samefile(
+            distributed.placement.__file__, record["strategy"]))
+        ensembles, subnetworks = _built(record["devices"])
+        self.assertEqual(
+            owned, Owned(ensembles, sorted(subnetworks), record["trains"]))
+        for subnetwork, names in subnetworks.items():
+          self.assertLen(names, 4)  # A kernel and a bias in each layer.
+          for name in names:
+            self.assertEqual(f"/job:ps/task:{_PS_TASKS[subnetwork]}",
+                             record["devices"][name])
+    self.assertGreaterEqual(metrics["global_step"], 60)
     # The best constant prediction leaves more than 1.
     self.assertLess(metrics["average_loss"], .1)
 

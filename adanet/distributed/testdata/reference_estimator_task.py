@@ -6,9 +6,8 @@ It is written as a user of AdaNet writes it. `adanet` is AdaNet's own package
 here, except that `adanet.distributed` is this project's.
 
 `TF_CONFIG` names the task. The arguments are a class of `adanet.distributed`
-and a folder for the model. In each iteration a worker prints a line of JSON
-after its first step, and goes on when it has read a line. The evaluator prints
-its metrics.
+and a folder for the model. A worker prints a line of JSON after its first step,
+and goes on when it has read a line. The evaluator prints its metrics.
 """
 
 import functools
@@ -20,8 +19,8 @@ import adanet
 from adanet.tf_compat import v1
 from adanet.tf_compat import v2
 
-_ITERATION_STEPS = 60
-_NUM_ITERATIONS = 2
+_STEPS = 60
+_NUM_SUBNETWORKS = 3
 
 
 class _Builder(adanet.subnetwork.Builder):
@@ -58,23 +57,21 @@ class _Builder(adanet.subnetwork.Builder):
 
 
 class _Generator(adanet.subnetwork.Generator):
-  """Generates two candidates in the first iteration and three in the next."""
-
   def __init__(self, trained):
     self._trained = trained
 
   def generate_candidates(self, previous_ensemble, iteration_number,
                           previous_ensemble_reports, all_reports):
-    return [_Builder(i, self._trained) for i in range(2 + iteration_number)]
+    return [_Builder(i, self._trained) for i in range(_NUM_SUBNETWORKS)]
 
 
 class _RecordHook(v1.train.SessionRunHook):
   """Prints a record after the first step and waits for a line of input.
 
   The test sends the line when every worker has printed, so each worker takes a
-  step of each iteration, however late it starts. And no worker ends its part
-  before the chief has read its checkpoint: that would set the part's steps back
-  to 0, and the chief would wait for ever.
+  step, however late it starts. And no worker ends its part before the chief has
+  read its checkpoint: that would set the part's steps back to 0, and the chief
+  would wait for ever.
   """
 
   def __init__(self, strategy, trained):
@@ -122,9 +119,8 @@ def main(strategy_name, model_dir):
   estimator = adanet.Estimator(
       head=v2.estimator.RegressionHead(),
       subnetwork_generator=_Generator(trained),
-      max_iteration_steps=_ITERATION_STEPS,
-      max_iterations=_NUM_ITERATIONS,
-      force_grow=True,
+      max_iteration_steps=_STEPS,
+      max_iterations=1,
       delay_secs_per_worker=0,
       worker_wait_secs=.5,
       config=config,
@@ -132,13 +128,13 @@ def main(strategy_name, model_dir):
   if config.task_type == "evaluator":
     metrics = estimator.evaluate(_input_fn, steps=1)
     _print({name: float(metrics[name])
-            for name in ("average_loss", "iteration")})
+            for name in ("average_loss", "global_step")})
     return
   v1.estimator.train_and_evaluate(
       estimator,
       v1.estimator.TrainSpec(
           _input_fn,
-          max_steps=_NUM_ITERATIONS * _ITERATION_STEPS,
+          max_steps=_STEPS,
           hooks=[_RecordHook(strategy, trained)]),
       v1.estimator.EvalSpec(_input_fn))
 
