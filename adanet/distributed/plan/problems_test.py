@@ -147,7 +147,7 @@ class ProblemsTest(parameterized.TestCase):
                      problem.fixes["strategy"])
     self.assertLess(len(problem.message), 500)
 
-  @hypothesis.settings(max_examples=200)
+  @hypothesis.settings(max_examples=80)
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_are_found_and_fixed(self, strategy, shape):
     m, n, k = shape
@@ -196,7 +196,7 @@ class ProblemsTest(parameterized.TestCase):
         self.assertEqual((), plan_lib.PlacementPlan(
             strategy, **numbers).problems())
 
-  @hypothesis.settings(max_examples=200)
+  @hypothesis.settings(max_examples=80)
   @hypothesis.given(answers_lib.our_strategies, answers_lib.shapes)
   def test_our_strategies(self, strategy, shape):
     problems = plan_lib.PlacementPlan(strategy, *shape).problems()

@@ -9,6 +9,7 @@ import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import problems as problems_lib
@@ -218,6 +219,7 @@ all ensembles   2.5
     self.assertNotIn("ps", _tables(text))
     self.assertIn(["fetches", "unknown"], _tables(text)["figure"])
 
+  @level.gate
   @hypothesis.given(
       st.sampled_from(_STRATEGIES), st.integers(1, 40), st.integers(0, 30),
       st.integers(1, 19))
@@ -258,11 +260,11 @@ all ensembles   2.5
              if names + ensemble],
             [re.sub(r" \([^)]*\)", "", cell) for cell in cells])
 
+
 class TerminalTest(parameterized.TestCase):
 
-  @parameterized.parameters(
-      (4, 2, 3), (4, 2, 5), (9, 2, 5), (30, 7, 12), (1000, 30, 50),
-      (10000, 30, 4))
+  @parameterized.parameters(level.first([
+      (4, 2, 5), (9, 2, 5), (30, 7, 12), (400, 30, 50), (2000, 30, 4)], 2))
   def test_is_short_and_breaks_no_word_at_80_columns(self, *shape):
     k = shape[-1]
     plans = [_plan(*shape, strategy) for strategy in
@@ -343,8 +345,8 @@ C  RoundRobinStrategy(), costs 3, 2, 1, ensemble cost 2
 
 figure """)
 
-  @parameterized.parameters(
-      (1, 0, 1), (2, 1, 3), (3, 2, 4), (4, 2, 3), (4, 2, 5), (12, 4, 3))
+  @parameterized.parameters(level.first([
+      (4, 2, 5), (1, 0, 1), (2, 1, 3), (3, 2, 4), (4, 2, 3), (12, 4, 3)]))
   def test_letters_and_stars(self, *shape):
     plans = [_plan(*shape, strategy) for strategy in _STRATEGIES]
     text = _printed(plan_table.show_comparison, plans)
