@@ -3,7 +3,6 @@
 """Tests that a loss of NaN ends neither a search nor what is asked of it."""
 
 import glob
-import json
 import os
 
 from absl.testing import absltest
@@ -138,21 +137,19 @@ class NanTest(parameterized.TestCase):
         ensemblers=[_Ensembler(
             "SGD", adanet.ensemble.MixtureWeightType.MATRIX, use_bias=True)],
         report_materializer=adanet.ReportMaterializer(builders.input_fn(1)),
-        metric_fn=_area)
+        metric_fn=_area, max_iterations=1)
     with self.assertLogs(level="WARNING") as logged:
-      estimator.train(builders.input_fn(), max_steps=6)
+      estimator.train(builders.input_fn(), max_steps=3)
     self._check_answers(estimator)
     estimator.train(builders.input_fn())
     self.assertIn("t0_bad", "\n".join(logged.output))
     self.assertIn("NaN", "\n".join(logged.output))
-    with open(os.path.join(self._model_dir, "architecture-0.json")) as f:
-      self.assertEqual("good_grow", json.load(f)["ensemble_candidate_name"])
     report = adanet.report(self._model_dir)
-    self.assertLen(report.iterations, 2)
-    for t, iteration in enumerate(report.iterations):
-      nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
-      self.assertEqual([f"t{t}_bad_grow_complexity_regularized"], nan)
-    self.assertRegex(str(report), r"t1_bad\.\. +nan ")
+    iteration, = report.iterations
+    self.assertStartsWith(iteration.winner, "t0_good_grow")
+    nan = [c.name for c in iteration.candidates if np.isnan(c.value)]
+    self.assertEqual(["t0_bad_grow_complexity_regularized"], nan)
+    self.assertRegex(str(report), r"t0_bad\.\. +nan ")
     # What has NaN is not written.
     tags = _events(os.path.join(self._model_dir, "subnetwork", "t0_bad"))
     self.assertEqual([0, 1], tags["shown"])
