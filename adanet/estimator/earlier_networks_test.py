@@ -214,9 +214,7 @@ class EarlierNetworksTest(_SearchesCase):
   def test_same_with_other_winners(self):
     arguments = {
         "ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False,
-        "max_iterations": 2,
-        "ensemble_strategies": [adanet.ensemble.GrowStrategy(),
-                                adanet.ensemble.SoloStrategy()]}
+        "max_iterations": 2}
     self._assert_same(
         self._trained(_made(builders.Dense), _folder(), **arguments),
         self._trained(_made(), **arguments), iterations=2)
