@@ -101,7 +101,7 @@ class ClusterFaultsTest(absltest.TestCase):
     job.signal("worker:1", signal.SIGKILL)
     job.start("worker:1")
     job.await_step(step + 1, "worker:1", since=job.started("worker:1"))
-    # A worker takes nobody back.
+    # Nothing was restored for a worker.
     self.assertEmpty([s for s in job.seen[count:]
                       if isinstance(s.event, events.Resumed)])
     step = job.await_step(25, "chief:0")
@@ -124,8 +124,8 @@ class ClusterFaultsTest(absltest.TestCase):
     job.start("ps:0")
     self._finish(job)
     # It was restored once, from the last checkpoint or a later one.
-    steps = [s.event.global_step for s in job.seen[count:] if s.task == "chief:0" and
-             isinstance(s.event, events.Resumed)]
+    steps = [s.event.global_step for s in job.seen[count:]
+             if s.task == "chief:0" and isinstance(s.event, events.Resumed)]
     self.assertLen(steps, 1)
     self.assertGreaterEqual(steps[0], saved)
     # What was measured was used again.

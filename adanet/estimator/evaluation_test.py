@@ -8,7 +8,6 @@ import pickle
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import adanet
 from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import builders
