@@ -60,7 +60,7 @@ network +loss  steps +time
 """)
     self.assertNotIn("t1_a_grow_complexity_regularized", text)
 
-  @parameterized.parameters((4, False, 0), (8, True, 1))
+  @parameterized.parameters(*level.first([(4, False, 0), (8, True, 1)]))
   def test_which_one_answers_at_the_last_step(self, step, on_executor, number):
     executor = engines.Here() if on_executor else None
     estimator = self._estimator()
