@@ -264,7 +264,7 @@ class BuildingTest(parameterized.TestCase):
       self.assertEqual(expected, built.share.fractions)
       self.assertEqual([i for i, _ in expected], list(built.share.trained))
 
-  @parameterized.parameters(*level.first(["train", "eval"]))
+  @parameterized.parameters(*level.first([("train",), ("eval",)]))
   def test_a_part_is_some_subnetworks_and_the_ensembles_of_these_alone(
       self, mode):
     kwargs = dict(

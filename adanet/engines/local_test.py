@@ -117,7 +117,8 @@ class SignalTest(parameterized.TestCase):
                   "on from there.", done.stdout)
     self.assertEqual(5, self._global_step())
 
-  @parameterized.parameters((signal.SIGINT, 130), (signal.SIGTERM, 143))
+  @parameterized.parameters(*level.first(
+      [(signal.SIGINT, 130), (signal.SIGTERM, 143)]))
   def test_signal_while_it_evaluates(self, number, status):
     with self.assertRaises(SystemExit) as caught:
       adanet.train_and_evaluate(

@@ -18,6 +18,7 @@ from adanet import tf_compat
 from adanet.core import early_stopping
 from adanet.core import evaluation
 from adanet.core import model_dir as model_dir_lib
+from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import held_out_checks
 from adanet.training import model as model_lib
@@ -123,6 +124,7 @@ class HeldOutChecksTest(parameterized.TestCase):
     self.assertEqual(
         {_A: (4., 4., 2, 2), _B: (1., .25, 2, 1)}, self._checks.standings())
 
+  @level.gate
   def test_any_networks_may_be_checked_together(self):
     networks = "abcde"
     self._begin([_Times(name) for name in networks])
@@ -264,6 +266,7 @@ class HeldOutChecksTest(parameterized.TestCase):
     self.assertFalse(self._checks.put_back(self._session))
     self.assertEqual({}, self._checks.standings())
 
+  @level.gate
   def test_checks_on_other_data_are_forgotten(self):
     self._begin()
     self._check(2, a=1.5, b=2.)

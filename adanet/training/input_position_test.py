@@ -203,7 +203,7 @@ class ResumedInputTest(parameterized.TestCase):
     variables.assert_equal(
         variables.latest(expected), variables.latest(actual))
 
-  @parameterized.parameters(*level.first(list(_INPUTS)))
+  @parameterized.parameters(*level.first([(name,) for name in _INPUTS]))
   def test_every_input(self, name):
     self._assert_same(self._train(_INPUTS[name], **_SHORT),
                       self._train(_INPUTS[name], (5,), **_SHORT))

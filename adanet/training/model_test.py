@@ -22,6 +22,7 @@ from adanet.core import checkpoints
 from adanet.core import evaluation
 from adanet.core import model_dir as model_dir_lib
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import input as input_lib
 from adanet.training import model as model_lib
@@ -108,7 +109,7 @@ class HistoryTest(_ModelCase):
 
 class GraphTest(_ModelCase):
 
-  @parameterized.parameters("train", "eval", "infer")
+  @parameterized.parameters(*level.first([("train",), ("eval",), ("infer",)]))
   def test_whole_iteration(self, mode):
     with v1.Graph().as_default() as outside:
       with self._model().graph(builders.input_fn(1), mode, 0) as built:
@@ -148,7 +149,7 @@ class GraphTest(_ModelCase):
       with self._model(config=config).task_graph(_random_input_fn, "eval"):
         self.assertEqual(seed, v1.get_default_graph().seed)
 
-  @parameterized.parameters("train", "eval")
+  @parameterized.parameters(*level.first([("train",), ("eval",)]))
   def test_task_graph_has_the_same_random_input(self, mode):
     model = self._model()
     found = []
@@ -164,7 +165,8 @@ class GraphTest(_ModelCase):
     np.testing.assert_array_equal(*found)
     self.assertGreater(np.ptp(found[0]), 0.)
 
-  @parameterized.parameters(("train", 3, 4), ("eval", 0, 1), ("infer", 0, 1))
+  @parameterized.parameters(*level.first(
+      [("train", 3, 4), ("eval", 0, 1), ("infer", 0, 1)]))
   def test_whose_strategy_reads(self, mode, index, num_workers):
     """Input is that of the worker in training alone; else it is of one."""
     seen = []
@@ -207,7 +209,7 @@ class GraphTest(_ModelCase):
       turns = 1 if built.input_turn is None else len(built.initializers)
     return contexts[-turns:]
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       # The chief trains the ensembles, worker:4 all that workers 0 to 2 train.
       (distributed.RoundRobinStrategy(), 0, 6, [(1, 0)]),
       (distributed.RoundRobinStrategy(), 5, 6, [(2, 1)]),
@@ -215,7 +217,7 @@ class GraphTest(_ModelCase):
       # In turns, "a" and the ensembles, or "b" and "c".
       (distributed.BalancedStrategy(), 1, 6, [(2, 0), (1, 0)]),
       (distributed.BalancedStrategy(), 4, 6, [(2, 1), (2, 0)]),
-      (distributed.BalancedStrategy(), 5, 6, [(2, 1)]))
+      (distributed.BalancedStrategy(), 5, 6, [(2, 1)])], 2))
   def test_context_follows_from_what_a_worker_trains(
       self, strategy, index, num_workers, expected):
     self.assertEqual(expected, self._contexts(
@@ -242,7 +244,8 @@ class GraphTest(_ModelCase):
     self.assertLen(self._contexts(
         distributed.BalancedStrategy(), 1, 2, _random_input_fn), 1)
 
-  @parameterized.parameters((1, [1.]), (None, [1., 2., 3., 0.]))
+  @parameterized.parameters(*level.first(
+      [(None, [1., 2., 3., 0.]), (1, [1.])]))
   def test_arrays_that_end_are_divided_and_others_are_not(
       self, num_epochs, expected):
     x = np.arange(4, dtype=np.float32).reshape([4, 1])
@@ -336,11 +339,11 @@ class ShareTest(_ModelCase):
     candidate, = iteration.candidates
     self.assertEqual("t0_c_grow_complexity_regularized", candidate.name)
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       (distributed.ReplicationStrategy(), 1, "abc", 3),
       (distributed.RoundRobinStrategy(), 0, "abc", 3),
       (distributed.RoundRobinStrategy(), 1, "a", 0),
-      (distributed.RoundRobinStrategy(), 3, "c", 0))
+      (distributed.RoundRobinStrategy(), 3, "c", 0)], 2))
   def test_worker_of_four(self, strategy, index, names, num_candidates):
     iteration = self._built(
         strategy=strategy, config=self._config(index, 4))
@@ -362,11 +365,11 @@ class ShareTest(_ModelCase):
         share.fractions, share.ensemble_fraction, share.trains_subnetworks))
     self.assertEqual([0, 1, 2], list(share.subnetworks))
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       # The part of ensembles, whether they have steps, and whether that fits.
       (0, True, True), (0, False, False), (1, True, True), (1, False, True),
       (-.5, False, True), (.5, True, False), (.5, False, False),
-      (None, False, False), (None, True, True))
+      (None, False, False), (None, True, True)], 3))
   def test_time_of_ensembles(self, fraction, has_steps, is_error):
     strategy = distributed.BalancedStrategy(num_ensemble_workers=0)
     share_of = type(strategy).worker_share

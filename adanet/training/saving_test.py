@@ -74,6 +74,7 @@ class _Search:
 
 class CheckpointSaverTest(absltest.TestCase):
 
+  @level.gate
   @hypothesis.settings(max_examples=20)
   @hypothesis.given(st.lists(st.sampled_from(_ACTIONS), max_size=12))
   def test_the_last_checkpoint_has_what_was_trained(self, actions):
@@ -216,14 +217,14 @@ class HookedSaverTest(parameterized.TestCase):
       self.assertEqual(saver.checkpoint, search.model_dir.latest_checkpoint())
       return calls, checkpoints.values(saver.checkpoint, expected), expected
 
-  @parameterized.parameters(
-      ([], []),
-      ([_SUBNETWORK], [1]),
-      ([_SUBNETWORK] * 2, [2]),
-      ([_SUBNETWORK] * 3, [2, 3]),
-      ([_SUBNETWORK] * 2 + [_ENSEMBLE], [2, 2]),
+  @parameterized.parameters(*level.first([
       ([_SUBNETWORK] * 2 + [_ENSEMBLE, _SUBNETWORK], [2, 3]),
-      ([_ENSEMBLE], [0]))
+      ([_SUBNETWORK] * 2 + [_ENSEMBLE], [2, 2]),
+      ([_SUBNETWORK] * 3, [2, 3]),
+      ([_SUBNETWORK] * 2, [2]),
+      ([_SUBNETWORK], [1]),
+      ([_ENSEMBLE], [0]),
+      ([], [])]))
   def test_hears_of_each_save_and_saves_the_last(self, actions, saves):
     folder = self.create_tempdir().full_path
     calls, saved, expected = self._run(actions, folder, folder)
@@ -284,6 +285,7 @@ class TrainingFilesTest(absltest.TestCase):
     return sorted(os.path.basename(path)[:-len(ending)] for path in glob.glob(
         os.path.join(self._model_dir, "*" + ending)))
 
+  @level.gate
   def test_step_rate_and_graphs(self):
     estimator = self._train(
         log_step_count_steps=3, save_checkpoints_steps=2, keep_checkpoint_max=3)

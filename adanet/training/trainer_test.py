@@ -17,6 +17,7 @@ from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import loop as loop_lib
 from adanet.training import loop_context
@@ -154,6 +155,7 @@ class TrainerTest(absltest.TestCase):
     self.assertEqual({"t0_a": 4}, loop.steps)
     self.assertIn("the input ended after 4 of 12 steps", logs.output[-1])
 
+  @level.gate
   def test_a_chief_that_trains(self):
     made = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
     seen, user = _Steps(_NAMES + _ENSEMBLES), _Counts()
@@ -182,6 +184,7 @@ class TrainerTest(absltest.TestCase):
     self.assertEqual(3 * _STEPS, user.count)
 
 
+  @level.gate
   def test_where_a_chief_goes_on(self):
     folder = self.create_tempdir().full_path
     model = model_lib.Model(

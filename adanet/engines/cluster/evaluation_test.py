@@ -155,7 +155,7 @@ class SharedEvaluationTest(_Test):
     self.assertIsNone(values())  # The chief alone.
     self.assertEmpty(asks.asked)
 
-  @parameterized.parameters(None, 7, 0)
+  @parameterized.parameters(*level.first([(None,), (7,), (0,)]))
   def test_all_answer(self, seed):
     asks, values = self._shared(self._workers(), self._model(seed))
     self.assertEmpty(asks.asked)

@@ -21,6 +21,7 @@ from adanet.engines.cluster import job_state as job_state_lib
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import variables
 import numpy as np
 
@@ -379,6 +380,7 @@ class EvaluatorTest(parameterized.TestCase):
 
 class SearchTest(absltest.TestCase):
 
+  @level.gate
   def test_real_search(self):
     model_dir = self.create_tempdir().full_path
     estimator = adanet.Estimator(

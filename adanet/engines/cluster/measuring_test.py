@@ -13,6 +13,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import job_state
 from adanet.engines.cluster import measuring
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import model as model_lib
 
@@ -79,6 +80,7 @@ class MeasuringTest(parameterized.TestCase):
     self.assertEqual(
         agreed, job_state.JobState.from_json(agreed.to_json(), "its file"))
 
+  @level.gate
   def test_input_that_ends(self):
     found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
     self.assertEqual((1,) * 5, found.costs)

@@ -106,6 +106,10 @@ def _end_beside_stopped_server(connection, cluster, close):
   _lose(connection, cluster, True, close)
 
 
+def setUpModule():
+  tf_compat.v1.ConfigProto()  # Loads TensorFlow once for all processes.
+
+
 class SessionsTest(parameterized.TestCase):
 
   @level.gate
@@ -121,8 +125,8 @@ class SessionsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ended.JobFinished, "max_steps is reached"):
       _connect(look=look)
 
-  @parameterized.product(
-      is_open=(False, True), number=(signal.SIGSTOP, signal.SIGKILL))
+  @parameterized.parameters(*level.first([
+      (True, signal.SIGSTOP), (True, signal.SIGKILL), (False, signal.SIGSTOP)]))
   def test_program_ends_when_its_parameter_server_is_lost(
       self, is_open, number):
     cluster = processes.free_cluster(ps=1, worker=1)
@@ -156,5 +160,4 @@ class SessionsTest(parameterized.TestCase):
 
 
 if __name__ == "__main__":
-  tf_compat.v1.ConfigProto()  # Loads TensorFlow once for all processes.
   absltest.main()
