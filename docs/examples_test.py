@@ -35,10 +35,9 @@ _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/early_stopping.rst",
           "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
           "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
-_KERAS_3_PAGES = (
-    "docs/early_stopping.rst", "docs/export.rst", "docs/keras_model.rst",
-    "docs/leaderboard.rst")
 _FILE_PAGE = "README.md"  # Its programs start processes that import them.
+# Only `long_pages_test` runs the programs of these.
+_OTHER_PAGES = ("docs/executor.rst", "docs/getting_started.rst")
 _PROGRAM_SECS = 600.
 
 
@@ -69,18 +68,14 @@ class ExamplesTest(parameterized.TestCase):
     example.write(example.search(), "digits")
 
   @parameterized.parameters(*(
-      page for page in _PAGES if page != _FILE_PAGE and pages.programs(page)))
+      page for page in _PAGES
+      if page not in (_FILE_PAGE, *_OTHER_PAGES) and pages.programs(page)))
   @level.gate
   def test_programs(self, page):
-    if page in _KERAS_3_PAGES and hasattr(tf_compat.v1, "estimator"):
+    if page in pages.KERAS_3 and hasattr(tf_compat.v1, "estimator"):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
-    variables = {"__name__": "__main__"}
-    for program, expected in pages.programs(page):
-      with mock.patch.dict(os.environ):
-        exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
-      self.assertEqual(expected, self._output.getvalue())
-      self._output.seek(0)
-      self._output.truncate()
+    for expected, printed in pages.run(page, pools=False):
+      self.assertEqual(expected, printed)
 
   @level.gate
   def test_programs_of_a_file(self):
@@ -93,7 +88,7 @@ class ExamplesTest(parameterized.TestCase):
                        program.log)
       self.assertNotIn("error in the future", program.log)  # TensorFlow's.
 
-  @parameterized.parameters(*_commands())
+  @parameterized.parameters(level.first(list(_commands()), 3))
   def test_command(self, page, command, expected):
     prompt, program, *flags = command.split()
     self.assertEqual("$", prompt, page)

@@ -2,10 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the README and the pages, for the tests of what they say."""
 
+import contextlib
+import io
+import os
 import re
 import textwrap
+from unittest import mock
 
 import runfiles
+
+# Their programs need Keras 3.
+KERAS_3 = (
+    "docs/early_stopping.rst", "docs/export.rst", "docs/getting_started.rst",
+    "docs/keras_model.rst", "docs/leaderboard.rst")
+# Their programs start pools or Dask, or repeat those of the README.
+LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/leaderboard.rst")
+_POOL = "ProcessPoolExecutor|LocalCluster"
 
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -39,3 +51,22 @@ def programs(page):
   while found and not found[-1][1]:
     found.pop()
   return found
+
+
+def run(page, pools=True):
+  """Runs the programs of a page, each behind the ones before it.
+
+  Args:
+    page: such as "docs/estimator.rst".
+    pools: bool, whether also those that start processes.
+
+  Yields:
+    (expected, printed) of each program.
+  """
+  variables = {"__name__": "__main__"}
+  for program, expected in programs(page):
+    if pools or not re.search(_POOL, program):
+      printed = io.StringIO()
+      with mock.patch.dict(os.environ), contextlib.redirect_stdout(printed):
+        exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
+      yield expected, printed.getvalue()
