@@ -12,10 +12,8 @@ import time
 from concurrent import futures
 
 from absl.testing import absltest
-from absl.testing import parameterized
 from adanet.launch import processes as process_tree
 from adanet.testing import engines
-from adanet.testing import level
 from adanet.testing import processes
 
 _SECS = 60.
@@ -78,8 +76,6 @@ _ENGINES = {
     "dask": lambda: engines.dask_cluster(2),
 }
 
-_for_each_engine = parameterized.named_parameters(*_ENGINES.items())
-
 
 def work_for_ever(engine, folder):
   """Is a program that a test kills."""
@@ -95,7 +91,14 @@ _PROGRAM = """if True:
 """
 
 
-class EnginesTest(parameterized.TestCase):
+class _Cases:
+  """The cases of each engine.
+
+  Attributes:
+    engine: str, the name of the engine.
+    folder: str.
+  """
+  engine = ""
 
   def setUp(self):
     super().setUp()
@@ -114,9 +117,8 @@ class EnginesTest(parameterized.TestCase):
     for pid in pids:
       self.assertTrue(process_tree.has_ended(pid), pid)
 
-  @_for_each_engine
-  def test_tasks_run_in_processes_that_end_with_the_block(self, engine):
-    with engine() as executor:
+  def test_tasks_run_in_processes_that_end_with_the_block(self):
+    with _ENGINES[self.engine]() as executor:
       self.assertIsInstance(executor, futures.Executor)
       tasks = [executor.submit(_meet, self.folder, 2) for _ in range(2)]
       done, pending = futures.wait(tasks, _SECS)
@@ -126,10 +128,9 @@ class EnginesTest(parameterized.TestCase):
       self.assertContainsSubset(pids, process_tree.descendants(os.getpid()))
     self._assert_ended(pids)
 
-  @_for_each_engine
-  def test_processes_end_after_an_error_in_the_block(self, engine):
+  def test_processes_end_after_an_error_in_the_block(self):
     with self.assertRaisesRegex(_Error, "^of the block$"):
-      with engine() as executor:
+      with _ENGINES[self.engine]() as executor:
         for _ in range(2):
           executor.submit(_work, self.folder)
         pids = self._workers()
@@ -138,18 +139,41 @@ class EnginesTest(parameterized.TestCase):
     self.assertLess(time.monotonic() - started, 30.)
     self._assert_ended(pids)
 
-  @_for_each_engine
-  @level.gate
-  def test_processes_import_what_this_one_does_and_raise_to_it(self, engine):
-    with engine() as executor:
+  def test_processes_import_what_this_one_does_and_raise_to_it(self):
+    with _ENGINES[self.engine]() as executor:
       found = executor.submit(_import_path).result(_SECS)
       with self.assertRaisesRegex(_Error, "^of a task$"):
         executor.submit(_fail).result(_SECS)
     self.assertContainsSubset(
         [path for path in sys.path if path != os.path.dirname(__file__)], found)
 
-  @level.gate
-  def test_dask_listens_on_loopback_only(self):
+  def test_processes_end_with_a_killed_program(self):
+    with processes.Program(
+        [sys.executable, "-c", _PROGRAM, self.engine, self.folder]) as program:
+      pids = self._workers()
+      program.process.kill()
+      for pid in pids:
+        processes.wait_until(
+            lambda p=pid: process_tree.has_ended(p), f"the end of {pid}",
+            secs=10.)
+
+
+class SpawnTest(_Cases, absltest.TestCase):
+  engine = "spawn"
+
+
+class ForkserverTest(_Cases, absltest.TestCase):
+  engine = "forkserver"
+
+
+class DaskTest(_Cases, absltest.TestCase):
+  engine = "dask"
+
+  def setUp(self):
+    super().setUp()
+    engines.require_dask()
+
+  def test_listens_on_loopback_only(self):
     with engines.dask_client(2) as client:
       self.assertLen(client.scheduler_info()["workers"], 2)
       found = _listening()
@@ -158,8 +182,7 @@ class EnginesTest(parameterized.TestCase):
     for address in found:
       self.assertStartsWith(address, "0100007F:")
 
-  @level.gate
-  def test_dask_scales_and_replaces_a_killed_worker(self):
+  def test_scales_and_replaces_a_killed_worker(self):
     with engines.dask_client(1) as client:
       killed = client.submit(os.getpid, pure=False).result(_SECS)
       os.kill(killed, signal.SIGKILL)
@@ -169,19 +192,6 @@ class EnginesTest(parameterized.TestCase):
           executor.submit(_meet, self.folder, 2) for _ in range(2)]]
       self.assertNotIn(killed, pids)
     self._assert_ended(pids)
-
-  @parameterized.named_parameters(*zip(_ENGINES, _ENGINES))
-  def test_processes_end_with_a_killed_program(self, engine):
-    if engine == "dask":
-      engines.require_dask()
-    with processes.Program(
-        [sys.executable, "-c", _PROGRAM, engine, self.folder]) as program:
-      pids = self._workers()
-      program.process.kill()
-      for pid in pids:
-        processes.wait_until(
-            lambda p=pid: process_tree.has_ended(p), f"the end of {pid}",
-            secs=10.)
 
 
 if __name__ == "__main__":

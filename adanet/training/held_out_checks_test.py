@@ -285,6 +285,7 @@ class HeldOutChecksTest(parameterized.TestCase):
     self.assertEqual({}, self._check(6, a=2.5))
     self.assertEqual([(4, 1.), (6, .25)], self._losses(_A))
 
+  @level.gate
   def test_a_checkpoint_without_checks(self):
     self._begin()
     path = v1.train.Saver(v1.global_variables()).save(

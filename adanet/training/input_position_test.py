@@ -289,6 +289,7 @@ class ResumedInputTest(parameterized.TestCase):
       for name, value in before.items():
         np.testing.assert_array_equal(value, after[name], name)
 
+  @level.gate
   def test_names_what_differs(self):
     model_dir = _folder()
     make = lambda: searches.estimator(

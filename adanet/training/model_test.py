@@ -420,6 +420,7 @@ class NotFiniteTest(_ModelCase):
 
 class SessionTest(_ModelCase):
 
+  @level.gate
   def test_values_of_a_checkpoint(self):
     model = self._model()
     prefix = os.path.join(self._folder.path, "of-test")

@@ -147,6 +147,7 @@ network +loss  steps +time
     self.assertEqual({"t0_a", "t0_b"}, {
         row["name"] for row in boards[0] if row["kind"] == "network"})
 
+  @level.gate
   def test_evaluator_at_the_last_step(self):
     self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(
         builders.input_fn(), max_steps=4)

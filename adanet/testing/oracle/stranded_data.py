@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the model_dirs in `testdata/stranded`, and reads their contents.
+"""Writes the model_dirs in `testdata/stranded`.
 
 Run it on TensorFlow 1.15 with a folder that `program --table=begun
 --model_dirs=FOLDER` filled with AdaNet 0.8.0. Then `program --table=goes_on
@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 
-from adanet.testing.oracle import figures
 from adanet.tf_compat import v1 as tf
 
 
@@ -28,18 +27,6 @@ def _needed(model_dir):
           relative.split(os.sep)[0] in ("report", "train_manager")):
         result.append(os.path.normpath(os.path.join(relative, name)))
   return sorted(result)
-
-
-def content(model_dir):
-  """Returns all that the needed files say, as a value of JSON."""
-  result = figures.state(model_dir, os.path.join(model_dir, "report"))
-  names = _needed(model_dir)
-  result["files"] = names
-  for name in names:
-    if name.startswith("train_manager"):
-      with open(os.path.join(model_dir, name), encoding="utf-8") as f:
-        result[name] = f.read()
-  return result
 
 
 def write(source, target):
