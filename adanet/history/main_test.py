@@ -14,6 +14,7 @@ from xml.dom import minidom
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet.history import example
 from adanet.history import main
 from adanet.history import records
@@ -104,11 +105,11 @@ class MainTest(parameterized.TestCase):
     self.assertEqual((0, str(self.report), ""), _run(self.model_dir))
 
   def test_json(self):
-    code, output, error = _run("--json", self.model_dir)
+    code, output, error = _run_here("--json", self.model_dir)
     self.assertEqual((0, ""), (code, error))
     content = json.loads(output)
     self.assertEqual(self.report.to_json_dict(), content)
-    self.assertEqual((0, output, ""), _run("--format=json", self.model_dir))
+    self.assertEqual((0, output, ""), _run_here("--format=json", self.model_dir))
     self.assertEqual(
         ["version", "model_dir", "iterations", "tasks", "evaluations",
          "undecided", "end", "leaderboard"],
@@ -117,7 +118,7 @@ class MainTest(parameterized.TestCase):
   def test_json_of_checks(self):
     search = example.checked_search()
     example.write(search, self._path("checked"))
-    code, output, _ = _run("--json", self._path("checked"))
+    code, output, _ = _run_here("--json", self._path("checked"))
     self.assertEqual(0, code)
     content = json.loads(output)
     network = content["iterations"][2]["subnetworks"]["t2_2_layers"]
@@ -134,19 +135,19 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(
         (6, 500, recorded.ended),
         (row["num_checks"], row["best_step"], row["ended"]))
-    self.assertEqual(str(search), _run(self._path("checked"))[1])
+    self.assertEqual(str(search), _run_here(self._path("checked"))[1])
 
   def test_two_formats(self):
-    code, output, error = _run("--json", "--format=html", self.model_dir)
+    code, output, error = _run_here("--json", "--format=html", self.model_dir)
     self.assertEqual((2, ""), (code, output))
     self.assertIn("--json --format=html: expected one of them", error)
 
   def test_page(self):
-    code, output, error = _run("--format=html", self.model_dir)
+    code, output, error = _run_here("--format=html", self.model_dir)
     self.assertEqual((0, self.report.html(), ""), (code, output, error))
 
   def test_pictures(self):
-    code, output, error = _run(
+    code, output, error = _run_here(
         self.model_dir, "--picture=" + self._path("a.svg"),
         "--picture", self._path("a.png"))
     self.assertEqual((0, str(self.report), ""), (code, output, error))
@@ -156,7 +157,7 @@ class MainTest(parameterized.TestCase):
   def test_record_that_cannot_be_read(self):
     with open(self._path("digits", "history", "iteration-1.json"), "w"):
       pass
-    code, output, error = _run(self.model_dir)
+    code, output, error = _run_here(self.model_dir)
     self.assertEqual(0, code)
     self.assertIn("Iteration 2", output)
     self.assertNotIn("Iteration 1", output)
@@ -188,7 +189,7 @@ class MainTest(parameterized.TestCase):
       ("--picture=/no/a.svg: No such file or directory.", "/no/a.svg"))
   def test_bad_picture(self, expected, path):
     self._assert_fails(
-        expected, *_run(self.model_dir, "--picture=" + path))
+        expected, *_run_here(self.model_dir, "--picture=" + path))
 
   @parameterized.parameters(
       (["rich"], "rich is not installed: pip install rich\n"),
@@ -206,11 +207,11 @@ class MainTest(parameterized.TestCase):
         (code, error))
 
   def test_help_and_version(self):
-    code, output, error = _run("--help")
+    code, output, error = _run_here("--help")
     self.assertEqual((0, ""), (code, error))
     for text in ("adanet-report /tmp/digits\n", "--picture", "--[no]json"):
       self.assertIn(text, output)
-    self.assertRegex(_run("--version")[1], r"^adanet-report \d+\.\d+\.\d+\n$")
+    self.assertRegex(_run_here("--version")[1], r"^adanet-report \d+\.\d+\.\d+\n$")
 
   def _assert_harmless(self, text):
     """Asserts that a terminal shows a text, and does nothing else with it."""
@@ -240,6 +241,7 @@ class MainTest(parameterized.TestCase):
           texts[os.path.join(inner, name)] = f.read()
     return folder, texts
 
+  @level.gate
   def test_any_number(self):
     """Random numbers find too rarely what a time or a count must not be."""
     folder, texts = self._small_search()
@@ -247,7 +249,7 @@ class MainTest(parameterized.TestCase):
       content = json.loads(text)
       for inside, key in list(_places(content)):
         value = inside[key]
-        for number in _WRONG_NUMBERS * isinstance(value, (float, int)):
+        for number in (10**400, math.nan) * isinstance(value, (float, int)):
           inside[key] = number
           with open(path, "w") as f:
             json.dump(content, f)
@@ -261,6 +263,7 @@ class MainTest(parameterized.TestCase):
     places = [(path, index) for path, text in sorted(texts.items())
               for index, _ in enumerate(_places(json.loads(text)))]
 
+    @hypothesis.settings(max_examples=25)
     @hypothesis.given(st.lists(
         st.sampled_from(places), min_size=1, max_size=2,
         unique_by=lambda place: place[0]), st.data())
@@ -301,7 +304,7 @@ class MainTest(parameterized.TestCase):
     model_dir = self._path("digits\x1b[31m")
     example.write(example.search(2, 2, 1, ("a$",) + _ESCAPES), model_dir)
     picture = self._path("a.svg")
-    code, output, errors = _run(model_dir, "--format=" + form, *[
+    code, output, errors = _run_here(model_dir, "--format=" + form, *[
         "--picture=" + picture] * (form == "html"))
     self.assertEqual((0, ""), (code, errors))
     self._assert_harmless(output.replace("\xa0", " "))
