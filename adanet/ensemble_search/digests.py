@@ -1,0 +1,155 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a search was given, as text that another program can compare.
+
+Functions of models are compared by the architectures that they make, objects of
+Keras by their configs, and a user's functions by their code and the values that
+this code refers to, as far as that goes.
+"""
+
+import functools
+import hashlib
+import json
+import re
+import types
+from typing import Any
+
+from adanet import tf_compat
+from adanet.ensemble_search import arrays
+from adanet.ensemble_search import words
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_MAX_DEPTH = 6
+_SIMPLE = (str, int, float, bool, complex, bytes, type(None), np.generic)
+
+
+class Digest:
+  """Collects a digest.
+
+  Attributes:
+    unknown: list with words for what cannot be compared.
+  """
+
+  def __init__(self):
+    self.unknown: list[str] = []
+
+  def text(self, value: Any) -> str:
+    """Returns a short text that is another one for another value."""
+    if isinstance(value, (str, int, float, bool, type(None))):
+      return repr(value)
+    name = getattr(value, "__name__", type(value).__name__)
+    return f"{name} {_hash(self._of(value, 0))}"
+
+  def of_model(self, model: Any, function: Any) -> str:
+    """Returns a digest of the architecture of a model.
+
+    Args:
+      model: `keras.Model` that is built.
+      function: makes it.
+    """
+    shapes = [(tuple(one.shape), one.dtype) for one in model.variables]
+    try:
+      # Automatic names have numbers that depend on what was made before.
+      found = re.sub(r'_\d+"', '"', json.dumps(
+          json.loads(model.to_json()).get("config"), sort_keys=True))
+      found = re.sub(r'"keras_history": \["[^"]*"', "", found)
+    except Exception:  # A class of a user without a config.  # pylint: disable=broad-except
+      found = self._of(function, 0)
+    return _hash(f"{type(model).__name__} {found} {shapes}")
+
+  def _of(self, value, depth):
+    """Returns a text of a value, and of what it refers to."""
+    of = lambda one: self._of(one, depth + 1)
+    if isinstance(value, _SIMPLE):
+      return repr(value)
+    if isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType)):
+      return getattr(value, "__qualname__", value.__name__)
+    if depth > _MAX_DEPTH:
+      return self._skipped(value)
+    if isinstance(value, dict):
+      return "{%s}" % ", ".join(f"{of(k)}: {of(v)}" for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+      return "[%s]" % ", ".join(map(of, value))
+    if isinstance(value, (set, frozenset)):
+      return "{%s}" % ", ".join(sorted(map(of, value)))
+    if isinstance(value, functools.partial):
+      return f"partial({of(value.func)}, {of(value.args)}, {of(value.keywords)})"
+    if isinstance(value, types.MethodType):
+      return f"{of(value.__self__)}.{of(value.__func__)}"
+    if isinstance(value, types.FunctionType):
+      return self._of_function(value, of)
+    if isinstance(value, types.CodeType):
+      return f"{value.co_code.hex()} {value.co_names} {of(value.co_consts)}"
+    if isinstance(value, (np.ndarray, tf.Tensor)):
+      return arrays.digest(arrays.read("value", value))
+    if isinstance(value, keras.Variable):
+      return of(np.asarray(value))
+    return self._of_object(value, of)
+
+  def _of_function(self, value, of):
+    cells = []
+    for cell in value.__closure__ or ():
+      try:
+        cells.append(of(cell.cell_contents))
+      except ValueError:  # It is empty.
+        cells.append("")
+    return (f"{value.__qualname__}({of(value.__code__)}, {cells}, "
+            f"{of(value.__defaults__)})")
+
+  def _of_object(self, value, of):
+    """Returns a text of an object: its config, and its own attributes."""
+    name = type(value).__qualname__
+    config = None
+    if hasattr(value, "get_config"):
+      try:
+        config = json.dumps(value.get_config(), sort_keys=True, default=of)
+      except Exception:  # pylint: disable=broad-except
+        config = None
+    if config is not None and type(value).__module__.startswith("keras."):
+      if not isinstance(value, keras.losses.Loss):
+        return f"{name}({config})"
+    if isinstance(value, (keras.optimizers.Optimizer, keras.metrics.Metric,
+                          keras.Model, keras.Layer)):
+      return f"{name}({config})" if config else self._skipped(value)
+    try:
+      # A loss of a user may have no config; one of Keras leaves options out.
+      return f"{name}({of(vars(value))})"
+    except TypeError:
+      return self._skipped(value)
+
+  def _skipped(self, value):
+    self.unknown.append(words.described(value))
+    return type(value).__qualname__
+
+
+def _hash(text):
+  return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
+  """Returns what differs, in words.
+
+  Args:
+    before: dict from an argument to its text, with a digest behind it.
+    now: the same.
+  """
+  found = []
+  for name in sorted({*before, *now}, key=lambda one: (one not in now, one)):
+    one, other = before.get(name), now.get(name)
+    if one == other:
+      continue
+    if name.startswith("models[") and one and other:
+      found.append(f"{name} makes another model")
+      continue
+    shown = [_shown(text) for text in (one, other)]
+    found.append(f"{name} has other values" if shown[0] == shown[1] else
+                 f"{name}: {shown[0]} before, {shown[1]} now")
+  return found
+
+
+def _shown(text):
+  """Returns a text without its digest."""
+  if text is None:
+    return "none"
+  return re.sub(r" [0-9a-f]{16,20}$", "", text)

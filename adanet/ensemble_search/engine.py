@@ -1,0 +1,230 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Who trains the networks: threads of this process, or a user's executor.
+
+A search is a map: the engines yield each network's record when it has ended.
+"""
+
+from collections.abc import Iterator
+from concurrent import futures
+import os
+import pickle
+import threading
+import time
+from typing import Any
+
+from adanet.ensemble_search import files
+from adanet.ensemble_search import making
+from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import words
+
+# A dataset is read once for so many networks.
+_MAX_SHARED = 16
+_SECS_BETWEEN_LOOKS = .5
+
+# The key of a network that has ended, and its record.
+Ended = tuple[making.Key, files.Record]
+
+
+class Stop:
+  """Whether a search ends before its networks do.
+
+  Attributes:
+    deadline: float, by `time.monotonic`; None for none.
+  """
+
+  def __init__(self, max_seconds: float | None):
+    self.deadline = None if max_seconds is None else (
+        time.monotonic() + max_seconds)
+    self._event = threading.Event()
+
+  def set(self) -> None:
+    self._event.set()
+
+  def is_set(self) -> bool:
+    return self._event.is_set() or (
+        self.deadline is not None and time.monotonic() > self.deadline)
+
+
+def in_threads(tasks: list[network_lib.Task], data: Any,
+               directory: files.Directory, stop: Stop,
+               report: network_lib.Report,
+               made: dict[making.Key, network_lib.Network]) -> Iterator[Ended]:
+  """Trains networks in threads, one a core.
+
+  Models are made and traced in this thread, just before their turn.
+
+  Args:
+    tasks: what to train.
+    data: `ArrayData`.
+    directory: of the search.
+    stop: ends it.
+    report: is called after each epoch.
+    made: dict with networks that were made before; each is taken out.
+
+  Yields:
+    Each network that has ended.
+  """
+  count = len(os.sched_getaffinity(0))
+  waiting = list(tasks)
+  running: dict[futures.Future, making.Key] = {}
+  with futures.ThreadPoolExecutor(count) as pool:
+    try:
+      while waiting or running:
+        while waiting and len(running) <= count and not stop.is_set():
+          task = waiting.pop(0)
+          network, folder = _made(task, data, directory, made)
+          running[pool.submit(network.train, folder, report, stop.is_set)] = (
+              task.key)
+          del network
+        if not running:
+          break
+        done, _ = futures.wait(
+            running, return_when=futures.FIRST_COMPLETED)
+        for future in done:
+          key = running.pop(future)
+          record = future.result()
+          if record is not None:
+            yield key, record
+        del done
+    except BaseException:
+      stop.set()
+      raise
+
+
+def _made(task, data, directory, made):
+  """Returns a network that goes on from its folder, and the folder."""
+  network = made.pop(task.key, None) or network_lib.Network(task, data)
+  folder = directory.folder(task.key)
+  network.resume(folder)
+  return network, folder
+
+
+def with_shared_data(tasks: list[network_lib.Task], data: Any,
+                     directory: files.Directory, stop: Stop,
+                     report: network_lib.Report,
+                     made: dict[making.Key, network_lib.Network]
+                    ) -> Iterator[Ended]:
+  """Trains networks that read a dataset together; see `in_threads`.
+
+  Each chunk of batches goes to all networks that train, and the slowest one is
+  waited for. A network begins with an epoch of the dataset.
+  """
+  waiting = list(tasks)
+  running: list[tuple[network_lib.Network, files.Folder]] = []
+  with futures.ThreadPoolExecutor(min(_MAX_SHARED, len(tasks) or 1)) as pool:
+
+    def of_all(function):
+      return list(pool.map(lambda one: function(*one), running))
+
+    saved = time.monotonic()
+    try:
+      while (waiting or running) and not stop.is_set():
+        while waiting and len(running) < _MAX_SHARED:
+          running.append(_made(waiting.pop(0), data, directory, made))
+        at = {id(one): _Place(one) for one, _ in running}
+        for flat, rows in data.calls(len(running[0][0].record.epochs)):
+          if not all(of_all(lambda one, _: at[id(one)].take(  # pylint: disable=cell-var-from-loop
+              flat, rows, stop.is_set))):  # pylint: disable=cell-var-from-loop
+            break
+        else:
+          of_all(lambda one, _: one.end_epoch())
+          for one, _ in running:
+            report(one.task.key, one.record)
+        ended = [one for one in running if one[0].record.ended]
+        running = [one for one in running if not one[0].record.ended]
+        for one, folder in ended:
+          yield one.task.key, one.finish(folder)
+        del ended
+        if time.monotonic() - saved > 10:
+          of_all(lambda one, folder: one.save(folder))
+          saved = time.monotonic()
+    except BaseException:
+      stop.set()
+      raise
+    finally:
+      if stop.is_set():
+        of_all(lambda one, folder: one.save(folder))
+
+
+class _Place:
+  """How far a network is in an epoch of a dataset that others read, too."""
+
+  def __init__(self, network: network_lib.Network):
+    self._network = network
+    self._skipped = network.step
+
+  def take(self, flat, rows, is_stopped):
+    """Takes the steps that the network has not taken before a resume."""
+    skipped = min(self._skipped, len(rows))
+    self._skipped -= skipped
+    return self._network.take(flat, rows[skipped:], is_stopped)
+
+
+def on_executor(tasks: list[network_lib.Task], data: Any,
+                directory: files.Directory, stop: Stop,
+                report: network_lib.Report, executor: Any) -> Iterator[Ended]:
+  """Trains networks by the workers of an executor; see `in_threads`.
+
+  Args:
+    tasks: what to train.
+    data: `ArrayData` or `StreamData`.
+    directory: of the search.
+    stop: ends it.
+    report: is called with what a network has saved now and then.
+    executor: `concurrent.futures.Executor`.
+
+  Yields:
+    Each network that has ended.
+
+  Raises:
+    ValueError: a task cannot be sent, or its training raised an error.
+    RuntimeError: a worker died.
+  """
+  saved = data.saved(os.path.join(directory.path, "data"))
+  running: dict[Any, making.Key] = {}
+  shown: dict[making.Key, int] = {}
+  try:
+    for task in tasks:
+      running[executor.submit(
+          network_lib.train_network, task, saved, directory.path)] = task.key
+    while running:
+      done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
+                             futures.FIRST_COMPLETED)
+      if stop.is_set():
+        directory.set_stopping(True)
+      for key in running.values():
+        record = directory.folder(key).running()
+        if record is not None and len(record.epochs) > shown.get(key, 0):
+          shown[key] = len(record.epochs)
+          report(key, record)
+      for future in done:
+        key = running.pop(future)
+        record = _result(key, future)
+        if record is not None:
+          yield key, record
+  except BaseException:
+    directory.set_stopping(True)
+    for future in running:
+      future.cancel()
+    futures.wait(running, 60)
+    raise
+
+
+def _result(key, future):
+  try:
+    return future.result()
+  except (futures.BrokenExecutor, ConnectionError) as error:
+    raise RuntimeError(
+        f"A worker of executor died while it trained {key.name}: "
+        f"{words.one_line(error)} What was trained is in the directory: call "
+        "fit again with another executor to go on.") from error
+  except (pickle.PicklingError, AttributeError, TypeError,
+          ImportError) as error:
+    if "pickle" not in str(error).lower():
+      raise
+    raise ValueError(
+        f"models[{key.function!r}] cannot be sent to a worker: "
+        f"{words.one_line(error)} Define the function at the top of a module, "
+        "or use an executor that sends any function, such as Dask's."
+    ) from error

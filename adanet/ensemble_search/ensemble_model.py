@@ -1,0 +1,159 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The ensemble as one functional Keras model, made of public layers."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+import warnings
+
+from adanet import tf_compat
+from adanet.ensemble_search import judge
+from adanet.ensemble_search import making
+from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import words
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+
+
+class Member(NamedTuple):
+  """A network of an ensemble.
+
+  Attributes:
+    name: str, "deep", or "deep (2)" in the second iteration.
+    weight: float, that of its outputs; the sum of all is 1.
+    model: `keras.Model` with the values of its best epoch.
+  """
+  name: str
+  weight: float
+  model: Any
+
+
+def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
+           layout: steps_lib.Layout, path: str) -> Any:
+  """Returns a trained model: made again by its function, with its values.
+
+  Args:
+    owner: str, how messages name the function.
+    function: makes the model.
+    compiling: for a model that is not compiled.
+    seed: int, that of the network.
+    layout: `Layout` of the data.
+    path: str, the file with its values.
+
+  Raises:
+    ValueError: the function makes another model than before.
+  """
+  with making.seeded(seed):
+    model = making.made(owner, function, compiling)
+    if not model.built:
+      keras_inputs = _inputs(layout, [])
+      model(keras_inputs)
+  try:
+    with warnings.catch_warnings():
+      # The optimizer's variables are in the file, too, and are not needed.
+      warnings.filterwarnings("ignore", message="Skipping variable loading")
+      model.load_weights(path)
+  except Exception as error:
+    raise ValueError(
+        f"{owner} makes another model than the one that was trained: "
+        f"{words.one_line(error)}") from error
+  return model
+
+
+def _inputs(layout: steps_lib.Layout, members: list) -> Any:
+  """Returns an `Input` for each array of x.
+
+  A length is unknown where all members that name one leave it open.
+  """
+  specs = iter(layout.specs)
+  given = keras.tree.map_structure(
+      lambda one: None if one is None else next(specs), layout.structure[0])
+  shapes = [_own_shapes(model, given) for model in members]
+  flat = []
+  for i, spec in enumerate(keras.tree.flatten(given)):
+    if spec is None:
+      flat.append(None)
+      continue
+    shape = list(spec.shape)
+    known = [one[i] for one in shapes if one and len(one[i]) == len(shape)]
+    for axis in range(len(shape)):
+      sizes = {one[axis] for one in known}
+      if known and sizes == {None}:
+        shape[axis] = None
+      elif axis == 0 and len(sizes - {None}) == 1:
+        shape[0] = (sizes - {None}).pop()
+    flat.append(keras.Input(
+        batch_shape=shape, dtype=spec.dtype.name, name=_name(given, i),
+        sparse=isinstance(spec, tf.SparseTensorSpec) or None,
+        **({"ragged": True} if isinstance(spec, tf.RaggedTensorSpec) else {})))
+  return keras.tree.pack_sequence_as(given, flat)
+
+
+def _name(given, i):
+  """Returns the key of an array in a dict of arrays, or None."""
+  if isinstance(given, Mapping) and not any(map(keras.tree.is_nested,
+                                                given.values())):
+    ordered = keras.tree.flatten({key: key for key in given})
+    if all(isinstance(key, str) and "/" not in key for key in ordered):
+      return ordered[i]
+  return None
+
+
+def _own_shapes(model, given):
+  """Returns the shapes of a model's own inputs, in the order of x, or None."""
+  try:
+    own = model.input
+  except (AttributeError, ValueError):  # It was never called on an Input.
+    return None
+  flat = keras.tree.flatten(own)
+  if len(flat) != len(keras.tree.flatten(given)):
+    return None
+  if isinstance(given, Mapping) and not isinstance(own, Mapping):
+    by_name = {one.name: one for one in flat}
+    if set(by_name) != set(given):
+      return None
+    flat = keras.tree.flatten({key: by_name[key] for key in given})
+  return [tuple(one.shape) for one in flat]
+
+
+def ensemble(members: list[Member], layout: steps_lib.Layout,
+             compiling: making.Compiling, names: list[str] | None) -> Any:
+  """Returns the model whose outputs are the members' weighted sums.
+
+  Args:
+    members: list of `Member`.
+    layout: `Layout` of the data.
+    compiling: what to compile it with.
+    names: list with the names of its outputs, or None.
+  """
+  inputs = _inputs(layout, [model for _, _, model in members])
+  sums: list[list] = []
+  structure = None
+  for name, weight, model in members:
+    model.name = name
+    structure = model(inputs)
+    outputs = keras.tree.flatten(structure)
+    if len(members) > 1:
+      # Layers, and not operators: a file in the format .h5 has layers only.
+      outputs = [keras.layers.Rescaling(weight, dtype=_dtype(one))(one)
+                 for one in outputs]
+    sums.append(outputs)
+  named = judge.named_outputs(sums[0], names)
+  taken = {layer.name for _, _, model in members for layer in [model]}
+  flat = []
+  for name, some in zip(named, zip(*sums)):
+    name = name + "_" * (name in taken)
+    flat.append(
+        keras.layers.Add(name=name, dtype=_dtype(some[0]))(list(some))
+        if len(some) > 1 else keras.layers.Identity(
+            name=name, dtype=_dtype(some[0]))(some[0]))
+  model = keras.Model(inputs, keras.tree.pack_sequence_as(structure, flat),
+                      name="ensemble")
+  compiling.compile(model)
+  return model
+
+
+def _dtype(tensor):
+  """Returns the type of an output in the ensemble: no lower precision."""
+  name = keras.backend.standardize_dtype(tensor.dtype)
+  return name if name in ("float32", "float64") else "float32"

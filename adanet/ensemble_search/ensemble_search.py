@@ -1,0 +1,356 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`adanet.EnsembleSearch`: Keras models in, an ensemble of them out.
+
+How x goes: `fit` reads it (`data`), `network` trains on its rows by the model's
+own steps (`steps`), `judge` compares what networks predict for held-out rows,
+and `ensemble_model` makes `search.model` of those that are selected.
+"""
+
+import random
+import tempfile
+from typing import Any
+
+from adanet import log
+from adanet import tf_compat
+from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import digests
+from adanet.ensemble_search import engine
+from adanet.ensemble_search import ensemble_model
+from adanet.ensemble_search import files
+from adanet.ensemble_search import history as history_lib
+from adanet.ensemble_search import judge as judge_lib
+from adanet.ensemble_search import making
+from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import show
+from adanet.ensemble_search import trial
+from adanet.ensemble_search import words
+import numpy as np
+
+keras = tf_compat.keras_3
+_VERSION = 1
+
+
+class EnsembleSearch:
+  """Trains Keras models, and selects an ensemble of them: a Keras model.
+
+  Use it as a model of Keras::
+
+      search = adanet.EnsembleSearch(
+          {"wide": make_wide, "deep": make_deep},
+          loss="sparse_categorical_crossentropy", metrics=["accuracy"],
+          directory="digits")
+      search.fit(x, y)
+      search.model.save("digits.keras")
+
+  `fit` holds rows out. Each network trains as `Model.fit` trains it, until its
+  loss on these rows is no better for `patience` epochs, and keeps the values of
+  its best epoch. Then networks are selected, so that the mean of their outputs
+  has the least loss on the same rows. The mean is that of probabilities where
+  models end in a softmax, and that of logits where the loss says
+  `from_logits=True`.
+
+  On the CPU, a network is the one that `Model.fit` makes of the same batches, to
+  the last bit, whichever networks train beside it, in whatever process.
+
+  All that is learned is in `directory`. After Ctrl-C, `fit` goes on there.
+
+  It needs Keras 3: TensorFlow 2.16 or later.
+  """
+
+  def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
+               optimizer: Any = None, loss_weights: Any = None,
+               directory: Any = None, seed: int | None = None,
+               **kwargs: Any) -> None:
+    """Trains nothing, and writes nothing yet.
+
+    Args:
+      models: dict from a name to a function without arguments, which makes a
+        Keras model, compiled or not, a new one at each call. Or a list of such
+        functions, which are named as they are.
+      loss: as `Model.compile` takes it. It trains models that are not compiled,
+        and judges ensembles. None for the loss with which the models are
+        compiled, which must be the same.
+      metrics: as `Model.compile` takes them; None for the metrics with which
+        the models are compiled if `loss` is None, too, or else for none.
+      optimizer: as `Model.compile` takes it, for models that are not compiled;
+        None for Adam with a learning rate of .001.
+      loss_weights: as `Model.compile` takes them.
+      directory: path, the folder of the search; None for a new temporary one.
+      seed: int, of all that is random; None for another one each time.
+      **kwargs: none: for the errors of unknown arguments.
+
+    Raises:
+      ValueError: an argument is not as described.
+      TypeError: an argument is of another type, or unknown.
+    """
+    words.check_arguments("EnsembleSearch", sorted(kwargs))
+    backend = keras.backend.backend()
+    if backend != "tensorflow":
+      raise ValueError(f"EnsembleSearch needs Keras's backend \"tensorflow\", "
+                       f"and it is {backend!r}: set KERAS_BACKEND=tensorflow.")
+    self._models = words.checked_models(models)
+    self._given = making.Compiling(
+        "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
+    trial.check_compiling(self._given)
+    words.check_seed(seed)
+    self._seed = seed
+    # Made absolute once: the program may change its working directory.
+    self._path = files.absolute(directory)
+    self._judged: making.Compiling | None = None
+
+  def __getattr__(self, name: str) -> Any:
+    raise words.attribute_error("EnsembleSearch", name)
+
+  @classmethod
+  def load(cls, directory: Any, models: Any, loss: Any = None,
+           metrics: Any = None, optimizer: Any = None) -> "EnsembleSearch":
+    """Returns the search of a directory, in another program.
+
+    Args:
+      directory: path, the folder of the search.
+      models: the functions of before.
+      loss: that of before; None if it is one of Keras, which the folder knows.
+      metrics: the same.
+      optimizer: the same.
+
+    Raises:
+      ValueError: the directory has no search, or one with a loss or metric of a
+        program, which is not given.
+    """
+    path = files.absolute(directory)
+    content = None if path is None else files.Directory(path).read()
+    if content is None:
+      raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
+                       "expected the directory of one that was trained.")
+    arguments = {"loss": loss, "metrics": metrics, "optimizer": optimizer,
+                 "loss_weights": None}
+    for name, value in arguments.items():
+      if value is None:
+        arguments[name] = trial.loaded(path, name, content["arguments"][name])
+    return cls(models, directory=path, seed=content["seed"], **arguments)
+
+  def fit(self, x: Any, y: Any = None, batch_size: int = 32,
+          epochs: int = 1000, validation_data: Any = None,
+          validation_split: float = .2, sample_weight: Any = None,
+          class_weight: Any = None, patience: int = 5, iterations: int = 1,
+          max_seconds: float | None = None, executor: Any = None,
+          verbose: Any = "auto", **kwargs: Any) -> "EnsembleSearch":
+    """Trains all models, and selects the ensemble.
+
+    Another call goes on in `directory`: with more `iterations` it adds some,
+    and after Ctrl-C it resumes. What was given before must be the same.
+
+    Args:
+      x: the inputs: an array, a nested structure of arrays, or a data frame,
+        which is one matrix. Or a `tf.data.Dataset` of batches `(x, y)` or
+        `(x, y, sample_weight)`, of one epoch; a `keras.utils.PyDataset`; or a
+        function that returns one of these, or a generator.
+      y: the labels: numbers, in the same kinds of structures. None where `x`
+        has them.
+      batch_size: int, how many rows a step takes; the last one of an epoch may
+        take fewer. Without effect on a dataset.
+      epochs: int, after how many epochs a network ends at the latest: a limit,
+        not a choice.
+      validation_data: tuple `(x, y)` or `(x, y, sample_weight)` of held-out
+        data, used as it is; or a dataset.
+      validation_split: float between 0 and 1, the part of the rows to hold out
+        where `validation_data` is None. `seed` picks the rows. Keras takes the
+        last ones, and so whole classes of sorted data.
+      sample_weight: array, the weight of each row in the loss, also of held-out
+        rows; or a structure of arrays as `y` is one.
+      class_weight: dict from class to weight, for labels of one output. It
+        counts in the loss of held-out rows, too, unless these have weights.
+      patience: int, after how many epochs in a row that are no better a network
+        ends.
+      iterations: int, how many times all models are trained, in all calls
+        together. The ensemble is selected from all networks.
+      max_seconds: float, how long this call may train; None for no limit.
+      executor: `concurrent.futures.Executor` whose workers train the networks,
+        with the same figures; None for threads of this process.
+      verbose: "auto" or 1 for a display or lines, 2 for a line each epoch, 0
+        for nothing.
+      **kwargs: none: for the errors of unknown arguments.
+
+    Returns:
+      This search.
+
+    Raises:
+      ValueError: an argument is not as described, or the directory has another
+        search.
+      TypeError: an argument is of another type, or unknown.
+      KeyboardInterrupt: Ctrl-C; all training so far is saved.
+    """
+    words.check_arguments("fit", sorted(kwargs))
+    words.check_fit({"batch_size": batch_size, "epochs": epochs,
+                     "patience": patience, "iterations": iterations},
+                    max_seconds, verbose, executor)
+    stop = engine.Stop(max_seconds)
+    path = self._made_path()
+    directory = files.Directory(path)
+    before = directory.read()
+    self._seed = self._seed if self._seed is not None else (
+        random.SystemRandom().randrange(2**31) if before is None else
+        before["seed"])
+    data, given = data_lib.checked(
+        x, y, batch_size, validation_data, validation_split, sample_weight,
+        class_weight, self._seed)
+    with directory.locked():
+      settings = making.KerasSettings.here()
+      tasks = [[network_lib.Task(
+          making.Key(iteration, 0, name), function, self._given, self._seed,
+          epochs, patience, settings) for name, function in
+                self._models.items()] for iteration in range(iterations)]
+      tried = trial.tried(tasks, data, directory, self._given)
+      given.update(epochs=str(epochs), patience=str(patience))
+      self._judged = tried.compiling
+      self._compare(directory, before, tried, {**given, **tried.given},
+                    data.layout())
+      with show.shown(verbose) as display:
+        display.began(path, data, len(self._models))
+        for some in tasks:
+          self._train(some, data, directory, stop, executor, display, tried)
+          if stop.is_set():
+            break
+        display.ended(self.history, stop.is_set())
+    return self
+
+  def _train(self, tasks, data, directory, stop, executor, display, tried):
+    """Trains networks that are not done, and selects from all that are."""
+    left = [task for task in tasks
+            if directory.folder(task.key).record() is None]
+    if executor is not None:
+      ended = engine.on_executor(left, data, directory, stop, display.epoch,
+                                 executor)
+    else:
+      train = engine.with_shared_data if data.is_shared else engine.in_threads
+      ended = train(left, data, directory, stop, display.epoch, tried.made)
+    try:
+      for key, record in ended:
+        display.network(key, record)
+    except KeyboardInterrupt:
+      display.interrupted()
+      raise
+    self._select(directory, tried)
+
+  def _select(self, directory, tried):
+    """Selects the ensemble, and writes what the judge says."""
+    judge = tried.judge
+    keys = [key for key in directory.keys()
+            if directory.folder(key).record() is not None]
+    if not keys:
+      return
+    networks = [directory.folder(key).predictions() for key in keys]
+    values = [judge.values(one.outputs, one.masks) for one in networks]
+    finite = [i for i, one in enumerate(values)
+              if np.isfinite(one["val_loss"])]
+    if not finite:
+      raise ValueError(
+          "val_loss is NaN for each network: expected a finite one. Try a "
+          "smaller learning rate, or look for values in x and y that are too "
+          "large.")
+    weights = [0.] * len(keys)
+    for i, weight in zip(finite, judge.selected([networks[i] for i in finite])):
+      weights[i] = weight
+    directory.write_ensemble({"names": tried.names, **history_lib.content(
+        keys, weights, values,
+        judge.values(*judge_lib.mean_of(networks, weights)))})
+
+  @property
+  def history(self) -> history_lib.History:
+    """The history of the search: its networks with their curves."""
+    return history_lib.read(self._found_path())
+
+  def leaderboard(self) -> Any:
+    """Returns the ensemble and the networks as a table, the best first."""
+    return self.history.leaderboard()
+
+  def plot(self, path: Any = None) -> Any:
+    """Draws the search; see `History.plot`."""
+    return self.history.plot(path)
+
+  @property
+  def members(self) -> list[ensemble_model.Member]:
+    """Name, weight and `keras.Model` of each network of the ensemble.
+
+    Raises:
+      ValueError: there is no ensemble yet, or a function makes another model.
+    """
+    directory, content, found = self._found()
+    layout = trial.layout_of(content["x"])
+    compiling = self._compiling(content)
+    result = []
+    for key, weight in history_lib.members(found):
+      owner = f"models[{key.function!r}]"
+      if key.function not in self._models:
+        raise ValueError(f"models has no {key.function!r}, which the ensemble "
+                         "has: give the functions of before.")
+      result.append(ensemble_model.Member(key.name, weight, ensemble_model.member(
+          owner, self._models[key.function], compiling, key.seed(
+              content["seed"]), layout, directory.folder(key).path(files.BEST))))
+    return result
+
+  @property
+  def model(self) -> Any:
+    """The ensemble, a `keras.Model` that is compiled with loss and metrics.
+
+    It takes x, and returns predictions, as the data of `fit` are. Each read
+    makes a new one.
+
+    Raises:
+      ValueError: there is no ensemble yet, or a function makes another model.
+    """
+    _, content, found = self._found()
+    return ensemble_model.ensemble(
+        self.members, trial.layout_of(content["x"]), self._compiling(content),
+        found["names"])
+
+  def _compiling(self, content):
+    """Returns what the ensemble is compiled with."""
+    if self._given.loss is not None:
+      return self._given
+    if self._judged is not None:
+      return self._judged
+    return self._given._replace(**{
+        name: trial.loaded(self._path, name, content["judge"][name])
+        for name in ("loss", "metrics", "loss_weights")})
+
+  def _found(self):
+    """Returns the directory, what the search is, and its ensemble."""
+    directory = files.Directory(self._found_path())
+    content, found = directory.read(), directory.ensemble()
+    if found is None:
+      raise ValueError("No network has ended yet: call fit with the data of "
+                       "before to go on.")
+    return directory, content, found
+
+  def _found_path(self):
+    if self._path is None or files.Directory(self._path).read() is None:
+      raise ValueError("Nothing was trained yet: call fit(x, y).")
+    return self._path
+
+  def _made_path(self):
+    if self._path is None:
+      self._path = tempfile.mkdtemp()
+      log.warning("directory=None: the search goes to %s.", self._path)
+    return self._path
+
+  def _compare(self, directory, before, tried, given, layout):
+    """Writes what the search is; raises an error if there is another one."""
+    if before is not None:
+      found = digests.differences(before["given"], given)
+      if before["seed"] != self._seed:
+        found.insert(0, f"seed: {before['seed']} before, {self._seed} now")
+      if found:
+        raise ValueError(
+            f"directory={self._path!r} has a search with something else: "
+            f"{'; '.join(found)}. Give what it had, or another directory.")
+      if tried.unknown:
+        log.warning("The search goes on, and these could not be compared with "
+                    "what it had: %s.", ", ".join(tried.unknown))
+    saved = lambda one: {name: trial.saved(getattr(one, name)) for name in (
+        "loss", "metrics", "loss_weights", "optimizer")}
+    directory.write({
+        "version": _VERSION, "seed": self._seed, "given": given,
+        "arguments": saved(self._given), "judge": saved(tried.compiling),
+        "x": trial.layout_content(layout)})

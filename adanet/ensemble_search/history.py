@@ -1,0 +1,235 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a search did: its networks with their curves, its ensemble, pictures."""
+
+import io
+from typing import Any, Dict, NamedTuple
+
+from adanet import typed_json
+from adanet.ensemble_search import files
+from adanet.ensemble_search import making
+
+# Tables need Rich, and pictures Matplotlib: imported when they are asked for.
+# pylint: disable=g-import-not-at-top
+_WIDTH = 100  # Characters of a line on a page.
+_VALUES = Dict[str, float]
+
+
+class NetworkHistory(NamedTuple):
+  """A network that has ended, or trains.
+
+  Attributes:
+    name: str, "deep", or "deep (2)" in the second iteration.
+    function: str, the name of its function.
+    iteration: int, from 0.
+    epochs: tuple with the logs of each epoch, as `Model.fit` has them: `loss`,
+      `val_loss` and metrics.
+    best_epoch: int, from 1, whose values the network has; 0 before the first.
+    ended: str, why it trains no further; "" while it does.
+    seconds: float, how long it trained.
+    parameters: int, those of its model.
+    weight: float, that in the ensemble; None before there is one.
+    values: dict with what the search's loss and metrics say of the network on
+      held-out rows, as `evaluate` has them, "val_" before each name.
+  """
+  name: str
+  function: str
+  iteration: int
+  epochs: tuple[dict[str, float], ...]
+  best_epoch: int
+  ended: str
+  seconds: float
+  parameters: int
+  weight: float | None
+  values: dict[str, float]
+
+  @property
+  def own_val_loss(self) -> float | None:
+    """`val_loss` by which it ended: with penalties, or of another loss."""
+    return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
+            else None)
+
+
+class History(NamedTuple):
+  """The history of a search. `str` of it is the leaderboard as plain text.
+
+  Attributes:
+    directory: str, where it was.
+    networks: tuple of `NetworkHistory`, in the order of training.
+    ensemble: dict with what the loss and the metrics say of the ensemble on
+      held-out rows; empty before there is one.
+  """
+  directory: str
+  networks: tuple[NetworkHistory, ...]
+  ensemble: dict[str, float]
+
+  def leaderboard(self) -> Any:
+    """Returns a row for the ensemble, and one for each network, best first.
+
+    Columns: `name`; `val_loss` and metrics, judged alike in each row;
+    `weight`; `best_epoch`, `epochs`, `parameters`, `seconds`; `ended`; and
+    `own_val_loss` where that of a network's own training is another.
+
+    Returns:
+      A `pandas.DataFrame` where pandas is installed, else a list of dicts.
+    """
+    rows = self.rows()
+    try:
+      import pandas
+    except ModuleNotFoundError:
+      return rows
+    return pandas.DataFrame(rows)
+
+  def rows(self) -> list[dict[str, Any]]:
+    """Returns the rows of the leaderboard."""
+    known = [one for one in self.networks if one.values]
+    members = [one for one in known if one.weight]
+    rows: list[dict[str, Any]] = []
+    if self.ensemble:
+      rows.append({
+          "name": "ensemble", **self.ensemble, "weight": 1.,
+          "best_epoch": None, "epochs": None,
+          "parameters": sum(one.parameters for one in members),
+          "seconds": sum(one.seconds for one in self.networks), "ended": ""})
+    # NaN is behind all.
+    for one in sorted(known, key=lambda one: (
+        one.values["val_loss"] != one.values["val_loss"],
+        one.values["val_loss"])):
+      rows.append({
+          "name": one.name, **one.values, "weight": one.weight,
+          "best_epoch": one.best_epoch, "epochs": len(one.epochs),
+          "parameters": one.parameters, "seconds": one.seconds,
+          "ended": one.ended})
+    if any(abs(one.values["val_loss"] - one.own_val_loss) > 1e-4 * abs(
+        one.own_val_loss) for one in known):
+      own = {one.name: one.own_val_loss for one in known}
+      for row in rows:
+        row["own_val_loss"] = own.get(row["name"])
+    return rows
+
+  def table(self) -> str:
+    """Returns the leaderboard as plain text."""
+    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    from rich import console as rich_console
+    from adanet.console import tables
+    tables.print_parts(rich_console.Console(
+        file=output, width=10**4, color_system=None), self._tables())
+    output.seek(0)
+    return output.read()
+
+  def __str__(self) -> str:
+    return self.table()
+
+  def _tables(self):
+    """Returns the leaderboard as tables of Rich."""
+    from rich import console as rich_console
+    from adanet.console import printable
+    from adanet.console import tables
+    rows = self.rows()
+    if not rows:
+      return [_text("No network has ended.")]
+    names = list(rows[0])
+    cells = [[heading(name) for name in names]] + [
+        [printable.printable(cell(name, row[name])) for name in names]
+        for row in rows]
+    return tables.new_tables(
+        rich_console.Console(width=_WIDTH, file=io.StringIO()), cells,
+        lambda cell: "bold" if cell == "ensemble" else "")
+
+  def to_json_dict(self) -> dict[str, Any]:
+    """Returns a value for `json.dumps`, with the leaderboard."""
+    return {"networks": [dict(one._asdict()) for one in self.networks],
+            "ensemble": self.ensemble, "leaderboard": self.rows()}
+
+  def html(self) -> str:
+    """Returns the leaderboard and the picture, for a part of a page."""
+    from adanet.console import tables
+    shown = tables.to_html(
+        lambda console: tables.print_parts(console, self._tables()), _WIDTH)
+    picture = io.BytesIO()
+    from adanet.ensemble_search import picture as picture_lib
+    picture_lib.write(self, picture, "svg")
+    svg = picture.getvalue().decode()
+    return (f'<div>{shown}<div style="overflow-x:auto">'
+            f"{svg[svg.index('<svg'):]}</div></div>")
+
+  def _repr_html_(self) -> str | None:
+    """Shows the search in a notebook, which shows its text for None."""
+    try:
+      return self.html()
+    except ModuleNotFoundError:
+      return None
+
+  def plot(self, path: Any = None) -> Any:
+    """Draws the curves of val_loss, the ensemble's weights and the leaderboard.
+
+    Args:
+      path: the file to write, .svg, .png or .pdf; None for none.
+
+    Returns:
+      A `matplotlib.figure.Figure`.
+
+    Raises:
+      ModuleNotFoundError: Matplotlib is not installed.
+      ValueError: the path has another ending.
+    """
+    from adanet.ensemble_search import picture
+    return picture.plot(self, path)
+
+
+def _text(line):
+  from rich import text as rich_text
+  return rich_text.Text(line)
+
+
+def heading(name: str) -> str:
+  """Returns the heading of a column of the leaderboard."""
+  return name.replace("best_epoch", "best epoch")
+
+
+def cell(name: str, value: Any) -> str:
+  """Returns a value of the leaderboard as text."""
+  if value is None:
+    return ""
+  if name in ("epochs", "best_epoch") or isinstance(value, str):
+    return str(value)
+  if name == "parameters":
+    return f"{value:,}"
+  if name == "seconds":
+    return f"{value:.1f}"
+  return f"{value:.2f}" if name == "weight" else f"{value:.4g}"
+
+
+def content(keys: list[making.Key], weights: Any,
+            values: list[dict[str, float]], ensemble: dict[str, float]
+           ) -> dict[str, Any]:
+  """Returns what `ensemble.json` has of a selection."""
+  to_json = lambda one: typed_json.to_json(_VALUES, one)
+  return {"ensemble": to_json(ensemble), "networks": [
+      {"network": list(key), "weight": weight, "values": to_json(value)}
+      for key, weight, value in zip(keys, weights, values)]}
+
+
+def members(found: dict[str, Any]) -> list[tuple[making.Key, float]]:
+  """Returns the networks of an ensemble with their weights."""
+  return [(making.Key(*one["network"]), one["weight"])
+          for one in found["networks"] if one["weight"]]
+
+
+def read(path: str) -> History:
+  """Returns the history of a search, from its directory."""
+  directory = files.Directory(path)
+  found = directory.ensemble() or {"networks": [], "ensemble": {}}
+  from_json = lambda one: typed_json.from_json(_VALUES, one)
+  judged = {making.Key(*one["network"]): one for one in found["networks"]}
+  networks = []
+  for key in directory.keys():
+    record = directory.folder(key).running()
+    if record is None:
+      continue
+    one = judged.get(key, {})
+    networks.append(NetworkHistory(
+        key.name, key.function, key.iteration, tuple(record.epochs),
+        record.best_epoch, record.ended, record.seconds, record.parameters,
+        one.get("weight"), from_json(one.get("values", {}))))
+  return History(path, tuple(networks), from_json(found["ensemble"]))

@@ -1,0 +1,174 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Models that a user's functions make: seeded, compiled, and answered for."""
+
+import contextlib
+import random
+import threading
+from typing import Any, NamedTuple
+import zlib
+
+from adanet import tf_compat
+from adanet.ensemble_search import words
+import numpy as np
+
+keras = tf_compat.keras_3
+# Python's and NumPy's generators are of the process.
+_seeding = threading.RLock()
+
+
+class Key(NamedTuple):
+  """Names a network.
+
+  Attributes:
+    iteration: int, from 0.
+    fold: int, from 0; 0 without folds.
+    function: str, the name that the user gave to its function.
+  """
+  iteration: int
+  fold: int
+  function: str
+
+  @property
+  def name(self) -> str:
+    """The name that a user sees: "deep", or "deep (2)" if trained again."""
+    return self.function + f" ({self.iteration + 1})" * bool(self.iteration)
+
+  @property
+  def folder(self) -> str:
+    """The name of its folder."""
+    return f"{self.iteration}-{self.fold}-{self.function}"
+
+  def seed(self, seed: int) -> int:
+    """Returns the seed of the network, from that of the search."""
+    text = f"{seed}/{self.iteration}/{self.fold}/{self.function}"
+    return zlib.crc32(text.encode()) & 0x7fffffff
+
+
+class Compiling(NamedTuple):
+  """What `Model.compile` gets, for models that are not compiled.
+
+  Attributes:
+    optimizer, loss, metrics, loss_weights: as `Model.compile` takes them. Each
+      model has copies of objects that have a state.
+  """
+  optimizer: Any = "adam"
+  loss: Any = None
+  metrics: Any = None
+  loss_weights: Any = None
+
+  def compile(self, model: Any, with_optimizer: bool = True,
+              with_metrics: bool = True) -> None:
+    """Compiles a model.
+
+    Raises:
+      ValueError: Keras refuses an argument, or an object cannot be copied.
+    """
+    arguments = {"loss": self.loss, "loss_weights": self.loss_weights,
+                 "jit_compile": False}
+    model.compile(
+        _copied("optimizer", self.optimizer) if with_optimizer else "adam",
+        metrics=_copied("metrics", self.metrics) if with_metrics else None,
+        **arguments)
+
+
+def _copied(name, value):
+  """Returns optimizers or metrics without the state of the given ones."""
+  if isinstance(value, dict):
+    return {key: _copied(name, one) for key, one in value.items()}
+  if isinstance(value, (list, tuple)):
+    return type(value)(_copied(name, one) for one in value)
+  if not isinstance(value, (keras.optimizers.Optimizer, keras.metrics.Metric)):
+    return value
+  config = None
+  try:
+    config = keras.saving.serialize_keras_object(value)
+    # A user's own object, with a lambda perhaps: safe, it is from this program.
+    with keras.saving.custom_object_scope({type(value).__name__: type(value)}):
+      return keras.saving.deserialize_keras_object(config, safe_mode=False)
+  except Exception as error:
+    try:
+      return type(value).from_config(value.get_config())
+    except Exception:  # pylint: disable=broad-except
+      raise ValueError(
+          f"{name} has {words.described(value)} of the class "
+          f"{type(value).__name__}, of which each network needs one of its own "
+          f"and Keras cannot copy it: {words.one_line(error)} Give its class a "
+          "get_config, or compile the models with it in their functions."
+      ) from error
+
+
+@contextlib.contextmanager
+def seeded(seed: int):
+  """Seeds what Keras draws its seeds from; puts the user's states back after.
+
+  Keras draws all seeds of initializers and layers from Python's generator.
+  """
+  with _seeding:
+    states = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed)
+    try:
+      yield
+    finally:
+      random.setstate(states[0])
+      np.random.set_state(states[1])
+
+
+def made(owner: str, function: Any, compiling: Compiling) -> Any:
+  """Returns the model that a function makes, compiled.
+
+  Args:
+    owner: str, how messages name the function: "models['deep']".
+    function: as the user gave it.
+    compiling: for a model that is not compiled.
+
+  Raises:
+    ValueError: the function fails, or returns something else.
+  """
+  try:
+    model = function()
+  except Exception as error:
+    raise ValueError(
+        f"{owner} fails to make its model: {type(error).__name__}: "
+        f"{words.one_line(error)}") from error
+  if not isinstance(model, keras.Model):
+    raise ValueError(f"{owner} returned {words.described(model)}: expected a "
+                     "model of Keras 3.")
+  if not model.compiled:
+    try:
+      compiling.compile(model)
+    except Exception as error:
+      raise ValueError(f"{owner}: {words.one_line(error)}") from error
+  return model
+
+
+class KerasSettings(NamedTuple):
+  """Settings of Keras that a thread or a process of its own does not have.
+
+  Attributes:
+    dtype_policy: str.
+    floatx: str.
+    epsilon: float.
+    image_data_format: str.
+  """
+  dtype_policy: str
+  floatx: str
+  epsilon: float
+  image_data_format: str
+
+  @classmethod
+  def here(cls) -> "KerasSettings":
+    """Returns those of this thread."""
+    config = keras.config
+    return cls(config.dtype_policy().name, config.floatx(), config.epsilon(),
+               config.image_data_format())
+
+  def set(self) -> None:
+    """Sets these, where they are others."""
+    config = keras.config
+    if self != self.here():
+      config.set_floatx(self.floatx)
+      config.set_epsilon(self.epsilon)
+      config.set_image_data_format(self.image_data_format)
+      config.set_dtype_policy(self.dtype_policy)

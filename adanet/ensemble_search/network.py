@@ -1,0 +1,336 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A network: one model that trains, by its own steps, until it gets no better.
+
+What happens is what `Model.fit` does on the same batches, with
+`validation_data`, `validation_batch_size=256` and the callback
+`EarlyStopping(patience=..., restore_best_weights=True)`.
+"""
+
+from collections.abc import Callable
+import time
+from typing import Any, NamedTuple
+
+from adanet import tf_compat
+from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import files
+from adanet.ensemble_search import making
+from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import words
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_SECS_BETWEEN_SAVES = 10.
+# Ctrl-C is heard between calls.
+_SECS_OF_A_CALL = .5
+_FIRST_STEPS = 32
+
+Logs = dict[str, float]
+# Is called with the key of a network, and its record so far.
+Report = Callable[[making.Key, files.Record], None]
+
+
+class Task(NamedTuple):
+  """What to train.
+
+  Attributes:
+    key: names the network.
+    function: makes its model.
+    compiling: for a model that is not compiled.
+    seed: int, that of the search.
+    epochs: int, after how many a network ends at the latest.
+    patience: int, after how many epochs that are no better it ends.
+    settings: `KerasSettings` of the user's program.
+  """
+  key: making.Key
+  function: Any
+  compiling: making.Compiling
+  seed: int
+  epochs: int
+  patience: int
+  settings: making.KerasSettings
+
+  @property
+  def owner(self) -> str:
+    """How messages name the function."""
+    return f"models[{self.key.function!r}]"
+
+
+def _nothing(key, record):
+  del key, record  # Unused.
+
+
+def _never():
+  return False
+
+
+class Network:
+  """A network that trains.
+
+  Attributes:
+    task: `Task`.
+    model: `keras.Model`.
+    steps: `Steps`, the functions of the model.
+    record: `files.Record`, of the epochs so far.
+    step: int, how many steps it took in the epoch that is not over.
+  """
+
+  def __init__(self, task: Task, data: Any):
+    """Makes the model, and traces its functions; the data are not read yet.
+
+    Call it in the thread that Keras's settings are of. The functions may run in
+    any other.
+
+    Args:
+      task: what to train.
+      data: `ArrayData` or `StreamData`.
+
+    Raises:
+      ValueError: the model cannot be made, or does not take the data.
+    """
+    self.task = task
+    self._data = data
+    seed = task.key.seed(task.seed)
+    with making.seeded(seed):
+      self.model = making.made(task.owner, task.function, task.compiling)
+      self._check_size = _fixed_size(self.model) or data_lib.CHECK_SIZE
+      self.steps = steps_lib.Steps(
+          self.model, data.layout(), data.held_out.layout(self._check_size),
+          seed)
+      try:
+        self.steps.trace()
+      except Exception as error:
+        raise ValueError(
+            f"{task.owner}: {words.one_line(error)}") from error
+    self.record = files.Record()
+    self._best: Any = None
+    self.step = 0  # Of the epoch that is not over.
+    self._steps_of_call = _FIRST_STEPS
+    self._logs: Logs = {}
+
+  def resume(self, folder: files.Folder) -> None:
+    """Goes on from the files of a folder, if it has any."""
+    state = folder.state()
+    if state is None:
+      return
+    record, step, metrics = state
+    self.record = record
+    if record.epochs:
+      self.model.load_weights(folder.path(files.BEST))
+      self._best = self.model.get_weights()
+    self.model.load_weights(folder.path(files.LAST))
+    self.step = step
+    for variable, value in zip(self.model.metrics_variables, metrics):
+      variable.assign(value)
+
+  def train(self, folder: files.Folder, report: Report = _nothing,
+            is_stopped: Callable[[], bool] = _never) -> files.Record | None:
+    """Trains until the end; returns the record, or None if it was stopped."""
+    saved = time.monotonic()
+    while not self.record.ended:
+      for flat, rows in self._data.calls(len(self.record.epochs), self.step):
+        if not self.take(flat, rows, is_stopped):
+          self.save(folder)
+          return None
+      self.end_epoch()
+      report(self.task.key, self.record)
+      if self.record.ended:
+        break
+      if is_stopped() or time.monotonic() - saved > _SECS_BETWEEN_SAVES:
+        self.save(folder)
+        saved = time.monotonic()
+      if is_stopped():
+        return None
+    return self.finish(folder)
+
+  def take(self, flat: list, rows: np.ndarray,
+           is_stopped: Callable[[], bool] = _never) -> bool:
+    """Takes a step for each batch; returns False if it was stopped before."""
+    if not self.step:
+      self.model.reset_metrics()
+    done = 0
+    while done < len(rows):
+      if is_stopped():
+        return False
+      began = time.monotonic()
+      some = rows[done:done + self._steps_of_call]
+      try:
+        logs = self.steps.train(flat, tf.constant(some))
+      except (tf.errors.OpError, ValueError, TypeError) as error:
+        raise _error(self.task, error) from error
+      done += len(some)
+      self.step += len(some)
+      # The values are there when the call has ended.
+      self._logs = {name: float(value) for name, value in logs.items()
+                    if np.ndim(value) == 0}
+      secs = time.monotonic() - began
+      self.record.seconds += secs
+      if len(some) == self._steps_of_call and secs < _SECS_OF_A_CALL / 2:
+        self._steps_of_call *= 2
+      elif secs > 2 * _SECS_OF_A_CALL:
+        self._steps_of_call = max(1, self._steps_of_call // 2)
+    return True
+
+  def end_epoch(self) -> None:
+    """Checks the network on held-out rows, and keeps the values of its best."""
+    began = time.monotonic()
+    if not self.step:
+      raise ValueError("x has no batches in an epoch: expected at least one.")
+    checked = self.checked()
+    logs = {**self._logs, **{
+        "val_" + name: value for name, value in checked.items()}}
+    value = logs.get("val_loss")
+    if value is None:
+      raise ValueError(
+          f"{self.task.owner}: its test_step returns {sorted(checked)}: "
+          "expected a loss, by which it is checked.")
+    self.step = 0
+    record = self.record
+    record.epochs.append(logs)
+    epoch = len(record.epochs)
+    best = record.best_loss
+    if best is None or value < best:
+      record.best_epoch = epoch
+      self._best = self.model.get_weights()
+    elif epoch - record.best_epoch >= self.task.patience:
+      record.ended = files.PATIENCE
+    if epoch >= self.task.epochs and not record.ended:
+      record.ended = files.EPOCHS
+    record.seconds += time.monotonic() - began
+
+  def checked(self) -> Logs:
+    """Returns the logs of a check on held-out rows."""
+    self.model.reset_metrics()
+    logs = {}
+    for flat, rows in self._data.held_out.calls(self._check_size):
+      try:
+        logs = self.steps.check(flat, tf.constant(rows))
+      except (tf.errors.OpError, ValueError, TypeError) as error:
+        raise _error(self.task, error) from error
+    return {name: float(value) for name, value in logs.items()
+            if np.ndim(value) == 0}
+
+  def loss_of_training(self) -> float:
+    """Returns the loss after the first steps: a trial, of a network to drop."""
+    for flat, rows in self._data.calls(0):
+      self.take(flat, rows[:_FIRST_STEPS])
+      break
+    return self._logs.get("loss", 0.)
+
+  def example(self) -> files.Predictions:
+    """Returns predictions of the right shapes; the values mean nothing."""
+    rows = getattr(self._data.held_out, "rows", None)
+    if rows is not None and not self.model.run_eagerly:
+      outputs, masks = (
+          self.steps.predict.get_concrete_function().structured_outputs)
+      shapes = [one.shape[1:] for one in (*outputs, *masks) if one is not None]
+      if all(shape.is_fully_defined() for shape in shapes):
+        return files.Predictions(self.steps.outputs, *(
+            [None if one is None else np.zeros(
+                [len(rows), *one.shape[1:]], _plain(one.dtype))
+             for one in some] for some in (outputs, masks)))
+    return self.predictions()
+
+  def predicted_sample(self) -> list:
+    """Returns the outputs for the first held-out batch."""
+    for flat, rows in self._data.held_out.calls(self._check_size):
+      return list(map(np.asarray, self.steps.predict(
+          flat, tf.constant(rows[0]))[0]))
+    return []
+
+  def predictions(self) -> files.Predictions:
+    """Returns the predictions of the held-out rows."""
+    parts = []
+    for flat, rows in self._data.held_out.calls(self._check_size):
+      for some in rows:
+        parts.append(self.steps.predict(flat, tf.constant(some)))
+    try:
+      outputs, masks = (
+          [None if some[0] is None else _joined(some) for some in zip(*lists)]
+          for lists in zip(*parts))
+    except ValueError as error:
+      raise ValueError(
+          f"{self.task.owner} returns outputs whose shapes differ from batch to "
+          "batch: expected one shape, because an ensemble is their mean."
+      ) from error
+    return files.Predictions(self.steps.outputs, outputs, masks)
+
+  def finish(self, folder: files.Folder) -> files.Record:
+    """Gives the network its best values, predicts, and writes its files."""
+    model, record = self.model, self.record
+    optimizer = model.optimizer
+    if isinstance(optimizer, keras.optimizers.Optimizer):
+      optimizer.finalize_variable_values(model.trainable_variables)
+    model.set_weights(self._best)
+    record.parameters = model.count_params()
+    folder.write_best(model)
+    folder.write_predictions(self.predictions())
+    folder.write_end(record)
+    return record
+
+  def save(self, folder: files.Folder) -> None:
+    """Writes what the network needs to go on to the last bit."""
+    model = self.model
+    if self._best is not None:
+      now = model.get_weights()
+      model.set_weights(self._best)
+      folder.write_best(model)
+      model.set_weights(now)
+    metrics = [np.asarray(one).tolist() for one in model.metrics_variables
+              ] if self.step else []
+    folder.write_last(model, self.record, self.step, metrics)
+
+
+def _plain(dtype):
+  """Returns the type of predictions: NumPy's, and no low precision."""
+  return (np.float32 if dtype in (tf.bfloat16, tf.float16) else
+          dtype.as_numpy_dtype)
+
+
+def _joined(tensors):
+  """Returns an array of some tensors."""
+  return np.concatenate([np.asarray(one).astype(_plain(one.dtype), copy=False)
+                         for one in tensors])
+
+
+def _error(task, error):
+  """Returns an error of a step in one line."""
+  text = words.one_line(error)
+  for mark in ("Detected at node", "[[{{node", " [Op:"):
+    text = text.split(mark)[-1 if mark == "Detected at node" else 0].strip() \
+        or text
+  return ValueError(f"{task.owner}: {text}")
+
+
+def _fixed_size(model):
+  """Returns the rows of each batch of a model that was made for so many."""
+  try:
+    inputs = keras.tree.flatten(model.inputs)
+  except AttributeError:  # It is not built.
+    return None
+  sizes = {one.shape[0] for one in inputs if one is not None}
+  return sizes.pop() if len(sizes) == 1 else None
+
+
+def train_network(task: Task, data: Any, directory: str) -> files.Record | None:
+  """Trains a network in a worker of an executor; returns its record.
+
+  Args:
+    task: what to train.
+    data: as `ArrayData.saved` or `StreamData.saved` returned it.
+    directory: str, the folder of the search.
+
+  Returns:
+    The record; None if the search was stopped.
+  """
+  task.settings.set()
+  directory_of = files.Directory(directory)
+  folder = directory_of.folder(task.key)
+  found = folder.record()
+  if found is not None:
+    return found
+  if directory_of.is_stopping():
+    return None
+  network = Network(task, data.loaded())
+  network.resume(folder)
+  return network.train(folder, is_stopped=directory_of.is_stopping)

@@ -1,0 +1,111 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Draws a search: curves of val_loss, weights, and the leaderboard."""
+
+import os
+from typing import Any
+
+from adanet.console import page as page_lib
+import numpy as np
+
+_FORMATS = ("pdf", "png", "svg")
+_MAX_CURVES = 12
+
+
+def plot(history: Any, path: Any = None) -> Any:
+  """Returns a figure; see `History.plot`."""
+  figure = _figure(history)
+  if path is not None:
+    kind = os.path.splitext(os.fspath(path))[1][1:].lower()
+    if kind not in _FORMATS:
+      raise ValueError(f"path={os.fspath(path)!r}: expected an ending of "
+                       ".svg, .png or .pdf.")
+    with open(path, "wb") as file:
+      page_lib.write(figure, file, kind)
+  return figure
+
+
+def write(history: Any, file: Any, kind: str) -> None:
+  """Writes the picture to a file that is open."""
+  page_lib.write(_figure(history), file, kind)
+
+
+def _figure(history):
+  with page_lib.default_style():
+    return _drawn(history)
+
+
+def _drawn(history):
+  page = page_lib.Page()
+  left = page_lib.MARGIN
+  page.text(left, left, "val_loss of each epoch", 10, fontweight="bold")
+  networks = sorted(
+      (one for one in history.networks if one.epochs),
+      key=lambda one: (-(one.weight or 0), one.values.get("val_loss", np.inf)))
+  shown = networks[:_MAX_CURVES]
+  colors = page_lib.subnetwork_colors(max(1, len(shown)))
+  top = left + .2
+  axes = page.axes(left + .45, top, 4.2, 2.4)
+  finite = [logs["val_loss"] for one in shown for logs in one.epochs
+            if np.isfinite(logs["val_loss"])]
+  for one, color in zip(shown, colors):
+    values = [logs["val_loss"] for logs in one.epochs]
+    epochs = np.arange(1, len(values) + 1)
+    axes.plot(epochs, values, color=color, linewidth=1.1)
+    if one.best_epoch:
+      axes.plot([one.best_epoch], [values[one.best_epoch - 1]], "o",
+                color=color, markersize=4)
+  if finite:
+    page_lib.scale_values(axes, finite)
+    longest = max(len(one.epochs) for one in shown)
+    axes.set_xlim(.5, longest + .5)
+    axes.set_xticks(sorted({1, *np.linspace(1, longest, 5).astype(int)}))
+  if history.ensemble:
+    axes.axhline(history.ensemble["val_loss"], color=page_lib.ENSEMBLE,
+                 linewidth=1.6, linestyle="--")
+  x = left + 4.9
+  y = top + .08
+  if history.ensemble:
+    page.rectangle(x, y - .02, .25, .04, facecolor=page_lib.ENSEMBLE)
+    page.text(x + .32, y, f"ensemble {history.ensemble['val_loss']:.4g}")
+    y += .22
+  for one, color in zip(shown, colors):
+    page.circle(x + .12, y, .1, facecolor=color)
+    width = page.text(x + .32, y, one.name)
+    if one.weight:
+      page.text(x + .42 + width, y, f"weight {one.weight:.2f}", 7,
+                color=page_lib.SMALL_PRINT)
+    y += .19
+  if len(networks) > len(shown):
+    page.text(x, y, f"... and {len(networks) - len(shown)} more", 7,
+              color=page_lib.SMALL_PRINT)
+  bottom = max(y, top + 2.4) + .25
+  page.text(left + .45 + 2.1, bottom - .02, "epoch; a dot is the best one", 7,
+            ha="center", color=page_lib.SMALL_PRINT)
+  return page.cut(_table(page, history, bottom + .3))
+
+
+def _table(page, history, y):
+  """Draws the leaderboard; returns the y below."""
+  rows = history.rows()[:25]
+  if not rows:
+    return y
+  page.text(page_lib.MARGIN, y, "Leaderboard", 10, fontweight="bold")
+  y += .25
+  from adanet.ensemble_search import history as history_lib  # pylint: disable=g-import-not-at-top
+  names = list(rows[0])
+  cells = [[history_lib.heading(name) for name in names]] + [
+      [history_lib.cell(name, row[name]) for name in names] for row in rows]
+  widths = [max(page_lib.text_width(line[i], 7.5, "bold") for line in cells)
+            for i in range(len(names))]
+  for number, line in enumerate(cells):
+    x = page_lib.MARGIN
+    weight = "bold" if number < 2 else "normal"
+    for i, (text, width) in enumerate(zip(line, widths)):
+      if names[i] in ("name", "ended"):
+        page.text(x, y, text, 7.5, fontweight=weight)
+      else:
+        page.text(x + width, y, text, 7.5, ha="right", fontweight=weight)
+      x += width + .18
+    y += page_lib.LINE_HEIGHT
+  return y

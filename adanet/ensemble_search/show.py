@@ -1,0 +1,163 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Shows how far a search is: a row a network on a terminal, elsewhere lines."""
+
+import contextlib
+import math
+import sys
+import threading
+import time
+from typing import Any
+
+from adanet.console import tables
+from adanet.ensemble_search import files
+from adanet.ensemble_search import history as history_lib
+from adanet.ensemble_search import making
+
+_SECS_BETWEEN_DRAWINGS = .2
+_CELL_WIDTH = 100
+_WHY = {files.PATIENCE: "no better", files.EPOCHS: "last epoch"}
+
+
+def _number(value):
+  return "-" if value is None else f"{value:.4g}"
+
+
+def _seconds(secs):
+  return f"{secs:.1f} s" if secs < 60 else f"{int(secs // 60)}:{secs % 60:02.0f}"
+
+
+def _of_epoch(key, record):
+  """Returns the cells of a network that trains."""
+  epoch = len(record.epochs)
+  last = record.epochs[-1]
+  return [key.name, f"epoch {epoch}", f"val_loss {_number(last['val_loss'])}",
+          f"best {_number(record.best_loss)}", _seconds(record.seconds)]
+
+
+def _is_notebook() -> bool:
+  ipython = sys.modules.get("IPython")
+  return hasattr(ipython and ipython.get_ipython(), "kernel")
+
+
+class Display:
+  """Shows what happens. Threads may report."""
+
+  def __init__(self, verbose: Any):
+    self._verbose = verbose
+    self._lock = threading.Lock()
+    self._rows: dict[making.Key, list[str]] = {}
+    self._drawn = 0.
+    self._live: Any = None
+    self._handle: Any = None
+
+  def open(self, exits: contextlib.ExitStack) -> None:
+    """Begins to draw, if there is a terminal or a notebook."""
+    if self._verbose not in ("auto", 1):
+      return
+    if _is_notebook():
+      self._handle = False
+    elif sys.stderr is not None and sys.stderr.isatty():
+      from rich import console  # pylint: disable=g-import-not-at-top
+      from rich import live  # pylint: disable=g-import-not-at-top
+      self._live = exits.enter_context(live.Live(
+          console=console.Console(stderr=True), auto_refresh=False,
+          transient=True))
+
+  def line(self, text: str) -> None:
+    """Shows a line."""
+    if not self._verbose:
+      return
+    if self._live is not None:
+      self._live.console.print(text, highlight=False, markup=False)
+    elif sys.stderr is not None:
+      with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+  def began(self, path: str, data: Any, functions: int) -> None:
+    """Shows what will train."""
+    rows = getattr(getattr(data, "trained", None), "rows", None)
+    held_out = getattr(data.held_out, "rows", None)
+    parts = [f"{functions} model{'s' * (functions != 1)}"]
+    if rows is not None:
+      parts.append(f"{len(rows):,} rows")
+    if held_out is not None:
+      parts.append(f"{len(held_out):,} held out")
+    self.line(f"{', '.join(parts)}; directory {path}")
+
+  def epoch(self, key: making.Key, record: files.Record) -> None:
+    """Shows an epoch of a network."""
+    with self._lock:
+      cells = _of_epoch(key, record)
+      if self._verbose == 2:
+        self.line("  ".join(cells))
+      if record.ended:
+        self._rows.pop(key, None)
+      else:
+        self._rows[key] = cells
+      self._draw()
+
+  def network(self, key: making.Key, record: files.Record) -> None:
+    """Shows that a network has ended."""
+    with self._lock:
+      self._rows.pop(key, None)
+      self.line(
+          f"{key.name}: val_loss {_number(record.best_loss)} at epoch "
+          f"{record.best_epoch} of {len(record.epochs)} "
+          f"({_WHY.get(record.ended, record.ended)}), "
+          f"{_seconds(record.seconds)}")
+      self._draw(True)
+
+  def _draw(self, at_once=False):
+    now = time.monotonic()
+    if (self._live is None and self._handle is None) or not (
+        at_once or now - self._drawn > _SECS_BETWEEN_DRAWINGS):
+      return
+    self._drawn = now
+    from rich import table as rich_table  # pylint: disable=g-import-not-at-top
+    grid = rich_table.Table.grid(padding=(0, 2, 0, 0))
+    for cells in self._rows.values():
+      tables.add_row(grid, *cells)
+    if self._live is not None:
+      self._live.update(grid, refresh=True)
+      return
+    from IPython import display  # pylint: disable=g-import-not-at-top
+    shown = display.HTML(tables.to_html(
+        lambda console: console.print(grid), _CELL_WIDTH))
+    if self._handle:
+      self._handle.update(shown)
+    else:
+      self._handle = display.display(shown, display_id=True)
+
+  def interrupted(self) -> None:
+    """Shows that all is saved."""
+    self.line("Stopped. What was trained is saved: call fit again to go on.")
+
+  def ended(self, found: history_lib.History, is_stopped: bool) -> None:
+    """Shows the ensemble."""
+    rows = found.rows()
+    if is_stopped:
+      left = sum(not one.ended for one in found.networks)
+      self.line(
+          "max_seconds is over. " + (
+              f"{left} network{'s have' if left != 1 else ' has'} not ended. "
+              if left else "") +
+          "What was trained is saved: call fit again to go on.")
+    if not found.ensemble:
+      return
+    count = sum(bool(one.weight) for one in found.networks)
+    loss, best = (row["val_loss"] for row in rows[:2])
+    gain = 100 * (1 - loss / best) if best and math.isfinite(best) else 0
+    self.line(
+        f"ensemble of {count}: val_loss {_number(loss)}, best network "
+        f"{rows[1]['name']} {_number(best)}" + (
+            f" ({gain:.1f} % less)" if count > 1 and gain > 0 else ""))
+
+
+@contextlib.contextmanager
+def shown(verbose: Any):
+  """Yields a `Display`, which leaves the terminal as it was."""
+  with contextlib.ExitStack() as exits:
+    display = Display(verbose)
+    display.open(exits)
+    yield display

@@ -1,0 +1,208 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The TensorFlow functions of one network: train, check and predict.
+
+Each function takes data, and the numbers of the rows of some batches in these
+data. A loop inside calls the model's own `train_step` or `test_step` for each
+batch. So the same function trains from arrays that are in memory as a whole,
+and from chunks of larger data.
+"""
+
+from typing import Any, NamedTuple
+
+from adanet import tf_compat
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_KERAS_STEPS = {"train_step": ("train_step", "compute_metrics",
+                               "get_metrics_result"),
+                "test_step": ("test_step", "compute_metrics",
+                              "get_metrics_result")}
+
+
+class Layout(NamedTuple):
+  """What is known about batches before there is one.
+
+  Attributes:
+    structure: a batch as `Model.train_step` takes it, `(x, y, weights)` or its
+      beginning, with anything for each array.
+    specs: list with the `TypeSpec` of each array that is not None: of any
+      number of rows.
+    size: int, the rows of a batch, if all have the same, or None. Keras traces
+      a model with one or the other, too.
+  """
+  structure: Any
+  specs: list
+  size: int | None
+
+  def packed(self, flat):
+    """Returns a batch with these arrays."""
+    rest = iter(flat)
+    return keras.tree.map_structure(
+        lambda one: None if one is None else next(rest), self.structure)
+
+
+def flat_arrays(structure: Any) -> list:
+  """Returns the arrays of a structure, without the Nones."""
+  return [one for one in keras.tree.flatten(structure) if one is not None]
+
+
+def spec_of(array: Any) -> Any:
+  """Returns the spec of an array or a tensor with any number of rows."""
+  if isinstance(array, (tf.RaggedTensor, tf.SparseTensor)):
+    spec = tf.type_spec_from_value(array)
+    return with_rows(spec)
+  return tf.TensorSpec([None, *array.shape[1:]], array.dtype)
+
+
+def with_rows(spec: Any) -> Any:
+  """Returns the spec of a batch with any number of rows."""
+  shape = [None, *spec.shape[1:]]
+  if isinstance(spec, tf.RaggedTensorSpec):
+    return tf.RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank,
+                               spec.row_splits_dtype)
+  return type(spec)(shape, spec.dtype)
+
+
+def readable(array):
+  """Returns a function of row numbers that reads these rows of an array."""
+  if not isinstance(array, tf.SparseTensor):
+    return lambda rows: tf.gather(array, rows, axis=0)
+  # TensorFlow gathers no rows of a sparse tensor, but those of ragged ones.
+  numbers, columns = array.indices[:, 0], array.indices[:, 1:]
+  columns, values = (
+      tf.RaggedTensor.from_value_rowids(one, numbers, array.dense_shape[0])
+      for one in (columns, array.values))
+
+  def read(rows):
+    some = tf.gather(columns, rows)
+    return tf.SparseTensor(
+        tf.concat([some.value_rowids()[:, None], some.flat_values], 1),
+        tf.gather(values, rows).flat_values,
+        [rows.shape[0] or tf.shape(rows, tf.int64)[0], *array.shape[1:]])
+
+  return read
+
+
+def is_of_keras(model: Any, step: str) -> bool:
+  """Returns whether a step of a model, and its results, are Keras's own."""
+  return all(getattr(getattr(model, name), "__func__", None) is
+             getattr(keras.Model, name) for name in _KERAS_STEPS[step])
+
+
+class MaskReader(keras.layers.Layer):
+  """Remembers the mask of what it is called on: Keras passes it in."""
+
+  def __init__(self):
+    super().__init__()
+    self.supports_masking = True
+    self.mask = None
+
+  def call(self, inputs, mask=None):
+    self.mask = mask
+    return inputs
+
+
+class Steps:
+  """The functions of one network.
+
+  Attributes:
+    train, check: functions of a list of tensors and an array of row numbers,
+      of shape [batches, rows of one]; each returns the logs of the last batch.
+    predict: function of a list of tensors and an array of row numbers, of one
+      batch; returns the list of its outputs, and that of their masks.
+    outputs: the structure of the model's outputs, after a prediction.
+  """
+
+  def __init__(self, model: Any, trained: Layout, checked: Layout, seed: int):
+    """Traces nothing yet.
+
+    Args:
+      model: `keras.Model`, compiled.
+      trained: `Layout` of batches that train.
+      checked: `Layout` of held-out batches.
+      seed: int, of random ops of TensorFlow that have none.
+    """
+    self._model = model
+    self._seed = seed
+    self._is_eager = bool(model.run_eagerly)
+    self.outputs: Any = None
+    self.train = self._function("train_step", trained)
+    self.check = self._function("test_step", checked)
+    self.predict = self._traced(
+        lambda flat, rows: self._predicted(self._reader(checked, flat)(rows)),
+        checked, [checked.size])
+
+  def trace(self) -> None:
+    """Traces `check` and `train`, in the order that needs one trace each."""
+    model = self._model
+    if self._is_eager:
+      return
+    self.check.get_concrete_function()
+    if model.built and model.optimizer is not None and is_of_keras(
+        model, "train_step"):
+      model.optimizer.build(model.trainable_variables)
+    self.train.get_concrete_function()
+
+  def _traced(self, function, layout, shape):
+    if self._is_eager:
+      return function
+    return tf.function(function, autograph=False, input_signature=[
+        layout.specs, tf.TensorSpec(shape, tf.int32)])
+
+  def _function(self, name, layout):
+    step = getattr(self._model, name)
+    if self._model.jit_compile:
+      step = tf.function(step, jit_compile=True, autograph=False)
+    run = self._run_eagerly if self._is_eager else (
+        self._run_keras if is_of_keras(self._model, name) else self._run_own)
+    return self._traced(
+        lambda flat, rows: run(step, self._reader(layout, flat), rows),
+        layout, [None, layout.size])
+
+  def _reader(self, layout, flat):
+    """Returns a function of row numbers that returns the batch of these."""
+    if not self._is_eager:
+      # It is the seed of this graph, and not that of the user's program.
+      tf_compat.v1.set_random_seed(self._seed)
+    readers = list(map(readable, flat))
+    return lambda rows: layout.packed(read(rows) for read in readers)
+
+  def _loop(self, step, batch, rows, end):
+    def body(i):
+      step(batch(rows[i]))
+      return i + 1
+
+    tf.while_loop(lambda i: i < end, body, [tf.constant(0)],
+                  parallel_iterations=1)
+
+  def _run_keras(self, step, batch, rows):
+    self._loop(step, batch, rows, tf.shape(rows)[0])
+    return self._model.get_metrics_result()
+
+  def _run_own(self, step, batch, rows):
+    """Takes the steps; a step of a user may return what no metric has."""
+    last = tf.shape(rows)[0] - 1
+    self._loop(step, batch, rows, last)
+    return self._logs(step(batch(rows[last])))
+
+  def _run_eagerly(self, step, batch, rows):
+    logs = {}
+    for some in rows:
+      logs = step(batch(some))
+    return self._logs(logs)
+
+  def _logs(self, logs):
+    """Returns what `Model.fit` shows after an epoch."""
+    results = self._model.get_metrics_result()
+    return results if results.keys() == logs.keys() else logs
+
+  def _predicted(self, batch):
+    outputs = self._model.predict_step((batch[0],))
+    self.outputs = keras.tree.map_structure(lambda _: 0, outputs)
+    found, masks = [], []
+    for output in keras.tree.flatten(outputs):
+      reader = MaskReader()
+      reader(output)
+      found.append(output)
+      masks.append(reader.mask)
+    return found, masks
