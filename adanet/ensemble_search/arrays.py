@@ -76,8 +76,8 @@ def read(name: str, value: Any) -> Any:
   if isinstance(value, Mapping):
     return {key: read(f"{name}[{key!r}]", one) for key, one in value.items()}
   if isinstance(value, (list, tuple)):
-    parts = [read(f"{name}[{i}]", one) for i, one in enumerate(value)]
-    return tuple(parts) if isinstance(value, tuple) else parts
+    # Model.fit gives a model tuples for lists, too.
+    return tuple(read(f"{name}[{i}]", one) for i, one in enumerate(value))
   if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
     return value
   if hasattr(value, "tocoo"):

@@ -276,18 +276,29 @@ class EnsembleSearch:
     Raises:
       ValueError: there is no ensemble yet, or a function makes another model.
     """
-    directory, content, found = self._found()
+    found = history_lib.members(self._found()[2])
+    return [one._replace(weight=weight) for one, (_, weight) in zip(
+        self.members_of([key for key, _ in found]), found)]
+
+  def members_of(self, keys: list[making.Key]) -> list[ensemble_model.Member]:
+    """Returns some networks with the weight 0, made again by their functions.
+
+    Raises:
+      ValueError: a function is missing, or makes another model.
+    """
+    directory, content, _ = self._found()
     layout = trial.layout_of(content["x"])
     compiling = self._compiling(content)
     result = []
-    for key, weight in history_lib.members(found):
+    for key in keys:
       owner = f"models[{key.function!r}]"
       if key.function not in self._models:
         raise ValueError(f"models has no {key.function!r}, which the ensemble "
                          "has: give the functions of before.")
-      result.append(ensemble_model.Member(key.name, weight, ensemble_model.member(
+      result.append(ensemble_model.Member(key.name, 0., ensemble_model.member(
           owner, self._models[key.function], compiling, key.seed(
-              content["seed"]), layout, directory.folder(key).path(files.BEST))))
+              content["seed"]), layout,
+          directory.folder(key).path(files.BEST))))
     return result
 
   @property

@@ -96,8 +96,9 @@ class Judge:
          if keras.backend.is_keras_tensor(one) else steps_lib.spec_of(one)
          for one in steps_lib.flat_arrays(batch)], size)
     steps = steps_lib.Steps(model, layout, layout, 0)
-    calls = list(data_lib.in_batches(
-        np.arange(rows, dtype=np.int32), data_lib.CHECK_SIZE))
+    calls = [tf.constant(some) for batches in data_lib.in_batches(
+        np.arange(rows, dtype=np.int32), data_lib.CHECK_SIZE)
+             for some in batches]
 
     def judged(outputs, masks):
       flat = []
@@ -108,9 +109,9 @@ class Judge:
       model.reset_metrics()
       logs = {}
       for some in calls:
-        logs = steps.check(flat, tf.constant(some))
-      return {"val_" + name: float(value) for name, value in logs.items()
-              if np.ndim(value) == 0}
+        logs = steps.check(flat, some)
+      return {"val_" + name: value for name, value in steps.logs(
+          "test_step", logs).items()}
 
     return judged
 
@@ -130,6 +131,8 @@ class Judge:
   def selected(self, networks: list[files.Predictions]) -> tuple[float, ...]:
     """Returns the weights of the networks in the ensemble with the least loss.
     """
+    if len(networks) == 1:
+      return (1.,)
     masks = [None if some[0] is None else np.logical_or.reduce(some)
              for some in zip(*(one.masks for one in networks))]
     found = selection_lib.select(

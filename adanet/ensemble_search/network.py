@@ -106,7 +106,7 @@ class Network:
     self._best: Any = None
     self.step = 0  # Of the epoch that is not over.
     self._steps_of_call = _FIRST_STEPS
-    self._logs: Logs = {}
+    self._logs: dict[str, Any] = {}  # Of the last call.
 
   def resume(self, folder: files.Folder) -> None:
     """Goes on from the files of a folder, if it has any."""
@@ -161,8 +161,7 @@ class Network:
       done += len(some)
       self.step += len(some)
       # The values are there when the call has ended.
-      self._logs = {name: float(value) for name, value in logs.items()
-                    if np.ndim(value) == 0}
+      self._logs = {name: np.asarray(value) for name, value in logs.items()}
       secs = time.monotonic() - began
       self.record.seconds += secs
       if len(some) == self._steps_of_call and secs < _SECS_OF_A_CALL / 2:
@@ -176,8 +175,9 @@ class Network:
     began = time.monotonic()
     if not self.step:
       raise ValueError("x has no batches in an epoch: expected at least one.")
+    trained = self.steps.logs("train_step", self._logs)
     checked = self.checked()
-    logs = {**self._logs, **{
+    logs = {**trained, **{
         "val_" + name: value for name, value in checked.items()}}
     value = logs.get("val_loss")
     if value is None:
@@ -204,18 +204,18 @@ class Network:
     logs = {}
     for flat, rows in self._data.held_out.calls(self._check_size):
       try:
-        logs = self.steps.check(flat, tf.constant(rows))
+        for some in rows:
+          logs = self.steps.check(flat, tf.constant(some))
       except (tf.errors.OpError, ValueError, TypeError) as error:
         raise _error(self.task, error) from error
-    return {name: float(value) for name, value in logs.items()
-            if np.ndim(value) == 0}
+    return self.steps.logs("test_step", logs)
 
   def loss_of_training(self) -> float:
     """Returns the loss after the first steps: a trial, of a network to drop."""
     for flat, rows in self._data.calls(0):
       self.take(flat, rows[:_FIRST_STEPS])
       break
-    return self._logs.get("loss", 0.)
+    return float(self._logs.get("loss", 0.))
 
   def example(self) -> files.Predictions:
     """Returns predictions of the right shapes; the values mean nothing."""
@@ -262,6 +262,7 @@ class Network:
     if isinstance(optimizer, keras.optimizers.Optimizer):
       optimizer.finalize_variable_values(model.trainable_variables)
     model.set_weights(self._best)
+    _reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
     folder.write_best(model)
     folder.write_predictions(self.predictions())
@@ -279,6 +280,14 @@ class Network:
     metrics = [np.asarray(one).tolist() for one in model.metrics_variables
               ] if self.step else []
     folder.write_last(model, self.record, self.step, metrics)
+
+
+def _reset_states(model):
+  """Resets the states of stateful layers."""
+  for layer in getattr(model, "layers", ()):
+    if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
+      layer.reset_state()
+    _reset_states(layer)
 
 
 def _plain(dtype):

@@ -11,6 +11,7 @@ and from chunks of larger data.
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
+import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _KERAS_STEPS = {"train_step": ("train_step", "compute_metrics",
@@ -102,14 +103,27 @@ class MaskReader(keras.layers.Layer):
     return inputs
 
 
+def _made_outside(creator, **kwargs):
+  """Makes a variable outside of the graph that is traced.
+
+  Else TensorFlow traces a function again that has made one.
+  """
+  if tf.executing_eagerly() or tf.is_symbolic_tensor(
+      kwargs["initial_value"]):
+    return creator(**kwargs)
+  with tf.init_scope():
+    return tf.Variable(**kwargs)
+
+
 class Steps:
   """The functions of one network.
 
   Attributes:
-    train, check: functions of a list of tensors and an array of row numbers,
-      of shape [batches, rows of one]; each returns the logs of the last batch.
-    predict: function of a list of tensors and an array of row numbers, of one
-      batch; returns the list of its outputs, and that of their masks.
+    train: function of a list of tensors and an array of row numbers, of shape
+      [batches, rows of one]; returns the logs of the last batch.
+    check: the same for the rows of one batch.
+    predict: function of a list of tensors and the rows of one batch; returns
+      the list of the outputs, and that of their masks.
     outputs: the structure of the model's outputs, after a prediction.
   """
 
@@ -126,11 +140,18 @@ class Steps:
     self._seed = seed
     self._is_eager = bool(model.run_eagerly)
     self.outputs: Any = None
-    self.train = self._function("train_step", trained)
-    self.check = self._function("test_step", checked)
+    step = self._step("train_step")
+    run = self._run_eagerly if self._is_eager else (
+        self._run_keras if is_of_keras(model, "train_step") else self._run_own)
+    self.train = self._traced(
+        lambda batch, rows: run(step, batch, rows), trained,
+        [None, trained.size])
+    test = self._step("test_step")
+    self.check = self._traced(
+        lambda batch, rows: test(batch(rows)), checked, [checked.size])
     self.predict = self._traced(
-        lambda flat, rows: self._predicted(self._reader(checked, flat)(rows)),
-        checked, [checked.size])
+        lambda batch, rows: self._predicted(batch(rows)), checked,
+        [checked.size])
 
   def trace(self) -> None:
     """Traces `check` and `train`, in the order that needs one trace each."""
@@ -143,29 +164,44 @@ class Steps:
       model.optimizer.build(model.trainable_variables)
     self.train.get_concrete_function()
 
-  def _traced(self, function, layout, shape):
-    if self._is_eager:
-      return function
-    return tf.function(function, autograph=False, input_signature=[
-        layout.specs, tf.TensorSpec(shape, tf.int32)])
+  def logs(self, step: str, last: Any) -> dict[str, float]:
+    """Returns what `Model.fit` shows of steps, of which the last returned this.
 
-  def _function(self, name, layout):
+    Args:
+      step: str, "train_step" or "test_step".
+      last: dict of tensors.
+    """
+    if not is_of_keras(self._model, step):
+      # A step of a user may return what no metric has, and the other way round.
+      try:
+        results = self._model.get_metrics_result()
+      except ValueError:  # These metrics were never used.
+        results = {}
+      last = results if results.keys() == last.keys() else last
+    return {name: float(value) for name, value in last.items()
+            if np.ndim(value) == 0}
+
+  def _step(self, name):
     step = getattr(self._model, name)
-    if self._model.jit_compile:
-      step = tf.function(step, jit_compile=True, autograph=False)
-    run = self._run_eagerly if self._is_eager else (
-        self._run_keras if is_of_keras(self._model, name) else self._run_own)
-    return self._traced(
-        lambda flat, rows: run(step, self._reader(layout, flat), rows),
-        layout, [None, layout.size])
+    return tf.function(step, jit_compile=True, autograph=False) if (
+        self._model.jit_compile and not self._is_eager) else step
 
-  def _reader(self, layout, flat):
-    """Returns a function of row numbers that returns the batch of these."""
-    if not self._is_eager:
-      # It is the seed of this graph, and not that of the user's program.
-      tf_compat.v1.set_random_seed(self._seed)
-    readers = list(map(readable, flat))
-    return lambda rows: layout.packed(read(rows) for read in readers)
+  def _traced(self, function, layout, shape):
+    """Returns a function of tensors and rows, of one of a reader and rows."""
+
+    def of_tensors(flat, rows):
+      if not self._is_eager:
+        # It is the seed of this graph, and not that of the user's program.
+        tf_compat.v1.set_random_seed(self._seed)
+      readers = list(map(readable, flat))
+      batch = lambda some: layout.packed(read(some) for read in readers)
+      with tf.variable_creator_scope(_made_outside):
+        return function(batch, rows)
+
+    if self._is_eager:
+      return of_tensors
+    return tf.function(of_tensors, autograph=False, input_signature=[
+        layout.specs, tf.TensorSpec(shape, tf.int32)])
 
   def _loop(self, step, batch, rows, end):
     def body(i):
@@ -180,21 +216,15 @@ class Steps:
     return self._model.get_metrics_result()
 
   def _run_own(self, step, batch, rows):
-    """Takes the steps; a step of a user may return what no metric has."""
     last = tf.shape(rows)[0] - 1
     self._loop(step, batch, rows, last)
-    return self._logs(step(batch(rows[last])))
+    return step(batch(rows[last]))
 
   def _run_eagerly(self, step, batch, rows):
     logs = {}
     for some in rows:
       logs = step(batch(some))
-    return self._logs(logs)
-
-  def _logs(self, logs):
-    """Returns what `Model.fit` shows after an epoch."""
-    results = self._model.get_metrics_result()
-    return results if results.keys() == logs.keys() else logs
+    return logs
 
   def _predicted(self, batch):
     outputs = self._model.predict_step((batch[0],))

@@ -1,0 +1,151 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A network is the one that `Model.fit` makes of the same batches."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import kinds
+from adanet.ensemble_search import making
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_EPOCHS, _PATIENCE, _SEED = 3, 1, 5
+
+
+class _Epoch(keras.callbacks.Callback):
+  """Knows the epoch whose order is next."""
+
+  number = 0
+
+  def on_epoch_begin(self, epoch, logs=None):
+    self.number = epoch
+
+
+def _fitted(model, data, size, batch_size):
+  """Trains a model by `Model.fit` on the batches that a search takes.
+
+  Returns:
+    The logs of each epoch.
+  """
+  epoch = _Epoch()
+  count = len(data.trained.rows)
+
+  def orders():
+    yield data.order(epoch.number)
+
+  def batches(order):
+    return tf.data.Dataset.from_tensor_slices(order).batch(
+        batch_size, drop_remainder=count % batch_size == 0)
+
+  def of_rows(rows):
+    # As Model.fit's own adapter reads rows of arrays.
+    return in_tuples(data.trained.layout(1).packed(
+        kinds_read(one, rows) for one in data.trained.tensors()))
+
+  held_out, index = data.held_out, tf.constant(data.held_out.rows)
+  given = held_out.layout(1).packed(
+      kinds_read(one, index) for one in held_out.tensors())
+
+  def in_tuples(value):  # tf.data makes tensors of lists.
+    if isinstance(value, dict):
+      return {key: in_tuples(one) for key, one in value.items()}
+    return tuple(map(in_tuples, value)) if isinstance(
+        value, (list, tuple)) else value
+
+  return model.fit(
+      tf.data.Dataset.from_generator(orders, output_signature=tf.TensorSpec(
+          [count], tf.int32)).flat_map(batches).map(of_rows).apply(
+              # Else Model.fit counts a step more in each epoch.
+              tf.data.experimental.assert_cardinality(
+                  -(-count // batch_size))),
+      validation_data=given, validation_batch_size=size, epochs=_EPOCHS,
+      verbose=0, callbacks=[epoch, keras.callbacks.EarlyStopping(
+          patience=_PATIENCE, restore_best_weights=True)]).history
+
+
+def kinds_read(array, rows):
+  if isinstance(array, tf.SparseTensor):
+    return tf.sparse.from_dense(tf.gather(tf.sparse.to_dense(array), rows))
+  return tf.gather(array, rows)
+
+
+class EqualityTest(parameterized.TestCase):
+
+  saved = {}  # Path -> x and predictions, of all groups.
+
+  @classmethod
+  def tearDownClass(cls):
+    super().tearDownClass()
+
+  @parameterized.named_parameters(
+      (name, group) for name, group in kinds.GROUPS.items())
+  def test_group(self, group):
+    search = ensemble_search.EnsembleSearch(
+        group.models, group.loss, directory=self.create_tempdir().full_path,
+        seed=_SEED, **group.search)
+    with warnings.catch_warnings():
+      warnings.simplefilter("ignore")
+      search.fit(group.x, group.y, epochs=_EPOCHS, patience=_PATIENCE,
+                 verbose=0, **group.fit)
+      data, _ = data_lib.checked(
+          group.x, group.y, **{**dict(
+              batch_size=32, validation_data=None, validation_split=.2,
+              sample_weight=None, class_weight=None, seed=_SEED), **group.fit})
+    networks = {one.name: one for one in search.history.networks}
+    compiling = making.Compiling(
+        group.search.get("optimizer", "adam"), group.loss,
+        group.search.get("metrics"), group.search.get("loss_weights"))
+    for name, function in group.models.items():
+      with self.subTest(name):
+        key = making.Key(0, 0, name)
+        with making.seeded(key.seed(_SEED)), warnings.catch_warnings():
+          warnings.simplefilter("ignore")
+          model = making.made(name, function, compiling)
+          history = _fitted(
+              model, data, 10 if name == "stateful" else 256,
+              group.fit.get("batch_size", 32))
+        network = networks[name]
+        self.assertEqual(len(history["val_loss"]), len(network.epochs))
+        (member,) = search.members_of([key])
+        largest = max((np.abs(np.asarray(one, np.float64) - np.asarray(
+            other, np.float64)).max() for one, other in zip(
+                model.get_weights(), member.model.get_weights())
+                       if one.size), default=0)
+        self.assertLessEqual(largest, group.apart.get(name, 0))
+        for i, logs in enumerate(network.epochs):
+          for log, value in logs.items():
+            if name not in group.apart:
+              np.testing.assert_equal(history[log][i], value, f"{log} of {i}")
+    self._check_ensemble(search, data, group)
+
+  def _check_ensemble(self, search, data, group):
+    """The recorded values are those of `evaluate`, and files load."""
+    model = search.model
+    held_out = data.held_out
+    index = tf.constant(held_out.rows)
+    batch = held_out.layout(1).packed(
+        kinds_read(one, index) for one in held_out.tensors())
+    size = 10 if "stateful" in group.models else 256
+    found = model.evaluate(
+        *batch[:2], sample_weight=(*batch, None)[2], batch_size=size, verbose=0,
+        return_dict=True)
+    penalty = float(sum(model.losses, 0.)) if model.losses else 0.
+    for name, value in search.history.ensemble.items():
+      self.assertAlmostEqual(
+          found[name[4:]] - penalty * (name == "val_loss"), value,
+          delta=2e-6 + 2e-5 * abs(value), msg=name)
+    for one in search.history.networks:
+      self.assertTrue(np.isfinite(one.values["val_loss"]), one.name)
+
+
+if __name__ == "__main__":
+  absltest.main()
