@@ -11,9 +11,9 @@ from typing import Any
 
 from adanet import tf_compat
 from adanet.ensemble import selection as selection_lib
-from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
+from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import steps as steps_lib
 import numpy as np
 
@@ -88,7 +88,7 @@ class Judge:
     if batch[2] is None:
       batch = batch[:2]
     rows = len(example.outputs[0])
-    size = data_lib.CHECK_SIZE if rows % data_lib.CHECK_SIZE == 0 else None
+    size = rows_lib.CHECK_SIZE if rows % rows_lib.CHECK_SIZE == 0 else None
     layout = steps_lib.Layout(
         keras.tree.map_structure(
             lambda one: None if one is None else 0, batch),
@@ -96,8 +96,8 @@ class Judge:
          if keras.backend.is_keras_tensor(one) else steps_lib.spec_of(one)
          for one in steps_lib.flat_arrays(batch)], size)
     steps = steps_lib.Steps(model, layout, layout, 0)
-    calls = [tf.constant(some) for batches in data_lib.in_batches(
-        np.arange(rows, dtype=np.int32), data_lib.CHECK_SIZE)
+    calls = [tf.constant(some) for batches in rows_lib.in_batches(
+        np.arange(rows, dtype=np.int32), rows_lib.CHECK_SIZE)
              for some in batches]
 
     def judged(outputs, masks):

@@ -325,13 +325,12 @@ LISTS = Group({"list": joined(outputs=("size", "kind"))}, ["mse", _SPARSE],
               {"loss_weights": [1., .5], "metrics": [["mae"], ["accuracy"]]})
 DICTS = Group({"dict": joined(("left", "right"), ("size", "kind"))},
               {"size": "mse", "kind": _SPARSE},
-              {"left": X, "right": Y}, {"size": Y, "kind": CLASSES},
-              {"sample_weight": np.linspace(0, 2, ROWS)},
+              {"left": X, "right": Y}, {"size": Y, "kind": CLASSES}, {},
               {"loss_weights": {"size": 1., "kind": .5},
                "metrics": {"kind": ["accuracy"]}})
-NESTED = Group({"nested": joined(nested=True)},
-               {"size": "mse", "kind": [_SPARSE]},
-               {"a": X, "b": [Y]}, {"size": Y, "kind": [CLASSES]})
+NESTED = Group({"nested": joined(nested=True)}, "mse", {"a": X, "b": [Y]},
+               {"size": Y, "kind": [np.eye(3)[CLASSES]]},
+               {"sample_weight": np.linspace(0, 2, ROWS)})
 NO_LOSS = Group({"no_loss": joined()}, ["mse", None], [X, Y], [Y, CLASSES])
 
 

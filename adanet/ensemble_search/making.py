@@ -136,6 +136,9 @@ def made(owner: str, function: Any, compiling: Compiling) -> Any:
     raise ValueError(f"{owner} returned {words.described(model)}: expected a "
                      "model of Keras 3.")
   if not model.compiled:
+    if compiling.loss is None:
+      raise ValueError(f"loss=None: {owner} is not compiled: expected a loss, "
+                       "as Model.compile takes it.")
     try:
       compiling.compile(model)
     except Exception as error:

@@ -12,9 +12,9 @@ import time
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
-from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
+from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import words
 import numpy as np
@@ -93,7 +93,7 @@ class Network:
     seed = task.key.seed(task.seed)
     with making.seeded(seed):
       self.model = making.made(task.owner, task.function, task.compiling)
-      self._check_size = _fixed_size(self.model) or data_lib.CHECK_SIZE
+      self._check_size = _fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.steps = steps_lib.Steps(
           self.model, data.layout(), data.held_out.layout(self._check_size),
           seed)

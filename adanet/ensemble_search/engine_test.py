@@ -1,0 +1,285 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Figures are the same on every engine, stopped and resumed or not."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.ensemble_search import engine
+from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import files
+from adanet.ensemble_search import network
+from adanet.testing import engines
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+L = keras.layers
+_R = np.random.RandomState(0)
+X = _R.randn(120, 4).astype("float32")
+Y = X[:, :1] * X[:, 1:2]
+
+
+def small():
+  return keras.Sequential([L.Dense(4, "tanh"), L.Dropout(.2), L.Dense(1)])
+
+
+def big():
+  return keras.Sequential([L.Dense(9, "relu"), L.BatchNormalization(),
+                           L.Dense(1)])
+
+
+def batches():
+  return tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+
+
+MODELS = {"small": small, "big": big}
+
+
+def fitted(directory, *data, **fit):
+  search = ensemble_search.EnsembleSearch(
+      MODELS, "mse", metrics=["mae"], directory=directory, seed=3,
+      optimizer=keras.optimizers.Adam(.03))
+  search.fit(*(data or (X, Y)), **{**dict(
+      epochs=6, patience=2, batch_size=16, verbose=0), **fit})
+  return search
+
+
+def _figures(search):
+  """Returns all that is to be equal."""
+  return [one._replace(seconds=0.) for one in search.history.networks] + [
+      search.history.ensemble] + search.model.get_weights()
+
+
+class _Killed(BaseException):
+  pass
+
+
+class EngineTest(parameterized.TestCase):
+
+  expected = {}
+
+  def _expected(self, name="arrays", *data, **fit):
+    if name not in self.expected:
+      self.expected[name] = _figures(fitted(
+          self.create_tempdir().full_path, *data, **fit))
+    return self.expected[name]
+
+  def _check(self, search, name="arrays", *data, **fit):
+    np.testing.assert_equal(_figures(search), self._expected(
+        name, *data, **fit))
+
+  def test_threads_twice(self):
+    self._check(fitted(self.create_tempdir().full_path))
+
+  @parameterized.parameters("pool", "dask")
+  def test_executors(self, name):
+    opened = (engines.process_pool(1) if name == "pool" else
+              engines.dask_cluster(1))
+    with opened as executor:
+      self._check(fitted(self.create_tempdir().full_path, executor=executor))
+      if name == "pool":
+        fit = {"validation_data": batches}
+        self._check(fitted(self.create_tempdir().full_path, batches,
+                           executor=executor, **fit), "stream", batches, **fit)
+
+  def test_a_dataset_is_made_and_read_once(self):
+    made, read = [], []
+
+    def counted():
+      made.append(1)
+
+      def seen(x, y):
+        read.append(1)
+        return x, y
+
+      return batches().map(lambda x, y: tf.numpy_function(
+          seen, [x, y], [tf.float32, tf.float32])).map(lambda x, y: (
+              tf.ensure_shape(x, [None, 4]), tf.ensure_shape(y, [None, 1])))
+
+    search = fitted(self.create_tempdir().full_path, counted,
+                    validation_data=(X, Y), epochs=3, patience=9)
+    self.assertLen(made, 1)
+    self.assertLen(read, 3 * 8)
+    fit = {"validation_data": (X, Y), "epochs": 3, "patience": 9}
+    self._check(search, "read", batches, **fit)
+
+  @parameterized.parameters(2, 5, 8, 9, 11, 13, 17)
+  def test_killed_behind_any_file(self, count):
+    folder = self.create_tempdir().full_path
+    replace, left = os.replace, [count]
+
+    def killed(*args):
+      replace(*args)
+      left[0] -= 1
+      if left[0] == 0:
+        raise _Killed
+
+    with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
+        mock.patch.object(files.os, "replace", killed)):
+      with self.assertRaises(_Killed):
+        fitted(folder)
+    self._check(fitted(folder))
+
+  @parameterized.parameters(1, 4, 9, 14)
+  def test_stopped_in_an_epoch(self, count):
+    folder = self.create_tempdir().full_path
+    asked = []
+
+    def is_set(stop):
+      del stop  # Unused.
+      asked.append(1)
+      return len(asked) > count
+
+    with mock.patch.object(network, "_FIRST_STEPS", 1), (
+        mock.patch.object(engine.Stop, "is_set", is_set)):
+      fitted(folder)
+    self.assertLess(sum(bool(one.ended) for one in
+                        fitted_history(folder).networks), 2)
+    self._check(fitted(folder))
+
+  @parameterized.parameters(3, 20)
+  def test_stopped_with_a_dataset(self, count):
+    folder = self.create_tempdir().full_path
+    asked = []
+
+    def is_set(stop):
+      del stop  # Unused.
+      asked.append(1)
+      return len(asked) > count
+
+    fit = {"validation_data": (X, Y)}
+    with mock.patch.object(network, "_FIRST_STEPS", 1), (
+        mock.patch.object(engine.Stop, "is_set", is_set)):
+      fitted(folder, batches, **fit)
+    self._check(fitted(folder, batches, **fit), "stopped", batches, **fit)
+
+  def test_ctrl_c(self):
+    folder = self.create_tempdir().full_path
+    report = network.Network.end_epoch
+    pressed = []
+
+    def end_epoch(one):
+      report(one)
+      if not pressed:
+        pressed.append(1)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(.5)
+
+    with mock.patch.object(network.Network, "end_epoch", end_epoch):
+      with self.assertRaises(KeyboardInterrupt):
+        fitted(folder)
+    self._check(fitted(folder))
+    self.assertEqual(1, threading.active_count() - sum(
+        one.daemon for one in threading.enumerate()))
+
+  def test_a_killed_program(self):
+    folder = self.create_tempdir().full_path
+    with subprocess.Popen([sys.executable, "-c", """if True:
+        import sys
+        from adanet.ensemble_search import engine_test, network
+        network._SECS_BETWEEN_SAVES = -1
+        engine_test.fitted(sys.argv[1])
+        """, folder], env=dict(
+            os.environ, PYTHONPATH=os.pathsep.join(sys.path))) as program:
+      end = time.monotonic() + 120
+      while time.monotonic() < end and program.poll() is None and not any(
+          "last.weights.h5" in names for _, _, names in os.walk(folder)):
+        time.sleep(.02)
+      # It trains: a second one is refused.
+      if program.poll() is None:
+        with self.assertRaisesRegex(ValueError, "another program trains this"):
+          fitted(folder)
+      program.kill()
+    self._check(fitted(folder))
+
+  def test_done_networks_are_not_trained_again(self):
+    folder = self.create_tempdir().full_path
+    fitted(folder)
+    with mock.patch.object(network.Network, "take") as take:
+      search = fitted(folder)
+      take.assert_not_called()
+    self._check(search)
+    search.fit(X, Y, epochs=6, patience=2, batch_size=16, verbose=0,
+               iterations=2)
+    self.assertEqual(
+        ["small", "big", "small (2)", "big (2)"],
+        sorted((one.name for one in search.history.networks),
+               key=lambda name: (len(name), name[0] != "s")))
+
+  def test_max_seconds(self):
+    folder = self.create_tempdir().full_path
+    search = fitted(folder, epochs=10**6, patience=10**6, max_seconds=.5)
+    self.assertFalse(any(one.ended for one in search.history.networks))
+    with self.assertRaisesRegex(ValueError, "^No network has ended yet"):
+      print(search.model)
+
+  @parameterized.named_parameters(
+      ("x", {}, {"x": X + 1}, "x has other values"),
+      ("rows", {}, {"x": X[1:], "y": Y[1:]}, r"x: \[120, 4\] before, \[119"),
+      ("y", {}, {"y": Y + 1}, "y has other values"),
+      ("loss", {"loss": "mae"}, {}, "loss: 'mse' before, 'mae' now"),
+      ("seed", {"seed": 2}, {}, "seed: 3 before, 2 now"),
+      ("names", {"models": {"big": big}}, {},
+       r"models\['small'\]: .* before, none now"),
+      ("model", {"models": {"small": big, "big": big}}, {},
+       r"models\['small'\] makes another model"),
+      ("activation", {"models": {"big": big, "small": lambda: keras.Sequential([
+          L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])}}, {},
+       r"models\['small'\] makes another model"),
+      ("optimizer", {"optimizer": "sgd"}, {}, "optimizer: Adam before, 'sgd'"),
+      ("rate", {"optimizer": keras.optimizers.Adam(.1)}, {},
+       "optimizer has other values"),
+      ("batch_size", {}, {"batch_size": 8}, "batch_size: 16 before, 8 now"),
+      ("split", {}, {"validation_split": .3}, "validation_split: 0.2 before"),
+      ("patience", {}, {"patience": 3}, "patience: 2 before, 3 now"))
+  def test_another_search(self, arguments, fit, expected):
+    if "folder" not in self.expected:
+      self.expected["folder"] = self.create_tempdir().full_path
+      fitted(self.expected["folder"])
+    with self.assertRaisesRegex(
+        ValueError, "has a search with something else: "
+        f"{expected}.*Give what it had, or another directory.$"):
+      ensemble_search.EnsembleSearch(**{**dict(
+          models=MODELS, loss="mse", directory=self.expected["folder"], seed=3,
+          optimizer=keras.optimizers.Adam(.03)), **arguments}).fit(**{**dict(
+              x=X, y=Y, batch_size=16, epochs=6, patience=2, verbose=0), **fit})
+
+  def test_load(self):
+    folder = self.create_tempdir().full_path
+    search = fitted(folder)
+    moved = folder + "-moved"
+    os.rename(folder, moved)
+    loaded = ensemble_search.EnsembleSearch.load(moved, MODELS)
+    np.testing.assert_array_equal(
+        loaded.model.predict(X, verbose=0),
+        ensemble_search.EnsembleSearch(
+            MODELS, "mse", directory=moved).model.predict(X, verbose=0))
+    self.assertEqual(["loss", "mae"], sorted(loaded.model.evaluate(
+        X, Y, verbose=0, return_dict=True)))
+    with self.assertRaisesRegex(ValueError, "makes another model than the one"):
+      print(ensemble_search.EnsembleSearch.load(
+          moved, {"small": big, "big": small}).model)
+    del search
+
+  def test_old_directory(self):
+    folder = self.create_tempdir().full_path
+    self.create_tempfile(os.path.join(folder, "ensemble_search.json"))
+    with self.assertRaisesRegex(ValueError, "expected a new directory"):
+      fitted(folder)
+
+
+def fitted_history(folder):
+  return ensemble_search.EnsembleSearch(
+      MODELS, "mse", directory=folder).history
+
+
+if __name__ == "__main__":
+  absltest.main()

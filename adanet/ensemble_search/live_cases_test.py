@@ -1,0 +1,312 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of Keras users that public reports led to, as rows of a table.
+
+Each is right as in Keras, or refused in one line before the first step.
+"""
+
+import functools
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.ensemble_search import ensemble_search
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+L, O = keras.layers, keras.optimizers
+_R = np.random.RandomState(0)
+_X = _R.randn(100, 4).astype("float32")
+_Y = _X[:, :1] * 2
+_SPARSE = "sparse_categorical_crossentropy"
+_from = tf.data.Dataset.from_tensor_slices
+
+
+def _dense(units=1, activation=None):
+  return lambda: keras.Sequential([L.Dense(
+      units, activation, kernel_initializer=keras.initializers.GlorotUniform(
+          1))])
+
+
+class _Frame:
+  """Stands for a data frame of pandas."""
+
+  iloc = None
+
+  def __init__(self, array, columns, index=None):
+    self._array = np.asarray(array)
+    self.columns = columns
+    self.index = range(len(array)) if index is None else index
+
+  def __array__(self, dtype=None, copy=None):
+    return self._array if dtype is None else self._array.astype(dtype)
+
+
+class _Column(_Frame):
+
+  def __init__(self, array, index=None):
+    super().__init__(array, None, index)
+    del self.columns
+
+
+class _Batches(keras.utils.PyDataset):
+
+  def __len__(self):
+    return 4
+
+  def __getitem__(self, i):
+    return _X[25 * i:25 * i + 25], _Y[25 * i:25 * i + 25]
+
+
+class _Quantile(keras.losses.Loss):
+  """Has no config."""
+
+  def __init__(self, q):
+    super().__init__(name="quantile")
+    self.q = q
+
+  def call(self, y_true, y_pred):
+    e = y_true - y_pred
+    return keras.ops.mean(keras.ops.maximum(self.q * e, (self.q - 1) * e), -1)
+
+
+def _power(exponent):
+  def loss(y_true, y_pred):
+    return keras.ops.mean(keras.ops.abs(y_true - y_pred) ** exponent, -1)
+  return loss
+
+
+class LiveCasesTest(parameterized.TestCase):
+
+  def _fit(self, models, loss, *data, search=None, **fit):
+    if callable(models):
+      models = {"a": models}
+    found = ensemble_search.EnsembleSearch(models, loss, **{**dict(
+        seed=1, directory=self.create_tempdir().full_path), **(search or {})})
+    return found.fit(*data, **{**dict(epochs=2, verbose=0), **fit})
+
+  @parameterized.parameters(
+      lambda: O.Adam(O.schedules.CosineDecay(.1, 100)),
+      lambda: O.SGD(O.schedules.ExponentialDecay(.1, 10, .9)),
+      lambda: O.AdamW(O.schedules.PiecewiseConstantDecay([5], [.1, .01])))
+  def test_01_schedules(self, make):
+    search = self._fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
+    self.assertLess(search.history.ensemble["val_loss"], 9)
+
+  @parameterized.parameters(0, 255, -1)
+  def test_02_ignored_class(self, void):
+    y = np.where(_R.rand(100) < .6, void, _R.randint(1, 3, 100))
+    loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=void)
+    search = self._fit(_dense(3, "softmax"), loss, _X[:60], y[:60],
+                       validation_data=(_X[60:], y[60:]))
+    kept = y[60:] != void
+    p = search.model.predict(_X[60:], verbose=0)
+    expected = -np.log(p[np.arange(40), y[60:] % 3])[kept].mean()
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"], expected, places=4)
+
+  @parameterized.parameters(("left", "right"), ("input_1", "input_0"),
+                            ("input_1", "input_2"))
+  def test_03_a_list_goes_by_position(self, *names):
+    def make():
+      one, other = (keras.Input([2], name=name) for name in names)
+      return keras.Model([one, other], L.Dense(
+          1, kernel_initializer=keras.initializers.GlorotUniform(1))(
+              L.Concatenate()([one, 100. * other])))
+
+    x = [_X[:, :2], _X[:, 2:]]
+    search = self._fit(make, "mse", x, _Y, search={"optimizer": O.SGD(0.)})
+    np.testing.assert_allclose(search.model.predict(x, verbose=0),
+                               make().predict(x, verbose=0), rtol=1e-5)
+
+  @parameterized.parameters(
+      ([100, 5], _SPARSE), ([100, 5, 1], _SPARSE),
+      ([100, 5, 3], "categorical_crossentropy"))
+  def test_04_class_weight_of_sequences(self, shape, loss):
+    def make():
+      i = keras.Input([4])
+      return keras.Model(i, L.Reshape([5, 3])(L.Dense(15, "sigmoid")(i)))
+
+    with self.assertRaisesRegex(ValueError, "^class_weight: y has the shape"):
+      self._fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
+
+  @parameterized.parameters(
+      (lambda: _power(4.), lambda: _power(1.)),
+      (lambda: _Quantile(.1), lambda: _Quantile(.9)),
+      (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.)))
+  def test_06_another_loss(self, before, now):
+    folder = self.create_tempdir().full_path
+    self._fit(_dense(), before(), _X, _Y, search={"directory": folder})
+    self._fit(_dense(), before(), _X, _Y, search={"directory": folder})
+    with self.assertRaisesRegex(ValueError, "has a search with something else: "
+                                "loss"):
+      self._fit(_dense(), now(), _X, _Y, search={"directory": folder},
+                iterations=2)
+
+  def test_07_frames_of_labels(self):
+    y = _Frame(np.eye(3, dtype=bool)[np.arange(100) % 3], ["a", "b", "c"])
+    search = self._fit(_dense(3, "softmax"), "categorical_crossentropy", _X, y)
+    self.assertEqual((None, 3), search.model.output.shape)
+
+  @parameterized.parameters("lr[0.1]", "units=[8, 8]", "a\\b", "50%", "ä é")
+  def test_08_names_of_directories(self, name):
+    folder = os.path.join(self.create_tempdir().full_path, name)
+    search = self._fit({name.replace("\\", ""): _dense()}, "mse", _X, _Y,
+                       search={"directory": folder})
+    search.model.evaluate(_X, _Y, verbose=0)
+
+  def test_09_relative_directory(self):
+    before = os.getcwd()
+    self.addCleanup(os.chdir, before)
+    os.chdir(self.create_tempdir().full_path)
+    search = self._fit(_dense(), "mse", _X, _Y, search={"directory": "run"})
+    os.mkdir("elsewhere")
+    os.chdir("elsewhere")
+    search.model.evaluate(_X, _Y, verbose=0)
+    search.fit(_X, _Y, epochs=2, iterations=2, verbose=0)
+    self.assertLen(search.history.networks, 2)
+    self.assertEmpty(os.listdir("."))
+
+  @parameterized.parameters(
+      ([lambda t, p: keras.ops.max(keras.ops.abs(t - p), -1)],),
+      ([functools.partial(keras.losses.binary_focal_crossentropy, gamma=1.)],),
+      ([["mae"]],), ([keras.metrics.MeanSquaredError(name="my mse (%)")],),
+      ([keras.metrics.MeanMetricWrapper(lambda t, p: t - p, name="worst")],))
+  def test_10_metrics(self, metrics):
+    y = (_Y > 0).astype("float32")
+    model = _dense(1, "sigmoid")()
+    model.compile("adam", "binary_crossentropy", metrics=list(metrics))
+    expected = None
+    try:
+      model.fit(_X, y, verbose=0)
+    except Exception as error:  # pylint: disable=broad-except
+      expected = error
+    folder = self.create_tempdir().full_path
+    try:
+      search = self._fit(_dense(1, "sigmoid"), "binary_crossentropy", _X, y,
+                         search={"metrics": metrics, "directory": folder})
+      self.assertLen(search.history.ensemble, 2)
+    except ValueError as error:
+      self.assertIsNotNone(expected, error)
+      self.assertNoTraining(folder)
+
+  def assertNoTraining(self, folder):
+    self.assertNotIn("networks", os.listdir(folder))
+
+  def test_11_and_12_kinds_of_data(self):
+    normalize = L.Normalization()
+    normalize.adapt(_X)
+    tensors = tf.constant(_X), tf.constant(_Y)
+    rows = tf.ragged.constant([[float(i)] * (1 + i % 5) for i in range(100)])
+    batched = lambda *parts: _from(parts).batch(32)
+    average = lambda: keras.Sequential([
+        keras.Input([None], ragged=True), L.Lambda(
+            lambda t: tf.reduce_mean(t, 1, keepdims=True),
+            output_shape=lambda shape: (shape[0], 1)), L.Dense(1)])
+    of_dict = lambda: keras.Model({"a": (i := keras.Input([4]))},
+                                  L.Dense(1)(i))
+
+    def nested():
+      one, other = keras.Input([4]), keras.Input([4])
+      return keras.Model({"a": {"b": one}, "c": (other,)},
+                         L.Dense(1)(L.Add()([one, other])))
+
+    for name, make, one in (
+        ("dataset", _dense(), batched(_X, _Y)),
+        ("PyDataset", _dense(), _Batches()),
+        ("function", _dense(), lambda: batched(_X, _Y)),
+        ("tensors", _dense(), lambda: batched(*tensors)),
+        ("layer", _dense(), lambda: batched(_X, _Y).map(
+            lambda a, b: (normalize(a), b))),
+        ("generator", _dense(), lambda: (
+            (_X[i:i + 10], _Y[i:i + 10]) for i in range(0, 100, 10))),
+        ("sparse", lambda: keras.Sequential([
+            keras.Input([4], sparse=True), L.Dense(1)]),
+         lambda: batched(tf.sparse.from_dense(_X), _Y)),
+        ("ragged", average, lambda: batched(rows, _Y)),
+        ("dict", of_dict, lambda: _from(({"a": _X}, _Y)).batch(32)),
+        ("nested", nested, lambda: _from((
+            {"a": {"b": _X}, "c": (_X,)}, _Y)).batch(32)),
+        ("padded", lambda: keras.Sequential([
+            L.Embedding(9, 3), L.GlobalAveragePooling1D(), L.Dense(1)]),
+         lambda: tf.data.Dataset.range(60).map(
+             lambda i: (tf.ones([1 + i % 7], tf.int64), [1.])).padded_batch(7)),
+        ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))):
+      with self.subTest(name):
+        search = self._fit(make, "mse", one, validation_data=one)
+        self.assertLess(search.history.ensemble["val_loss"], 1e4)
+        data = one() if callable(one) else one
+        if name != "generator":
+          self.assertAlmostEqual(
+              search.history.ensemble["val_loss"],
+              search.model.evaluate(data, verbose=0), places=2)
+
+  def test_16_h5_of_two_members(self):
+    models = {"a": lambda: keras.Sequential([L.Dense(4, "tanh"), L.Dense(1)]),
+              "b": lambda: keras.Sequential([L.Dense(9, "tanh"), L.Dense(1)])}
+    search = self._fit(models, "mse", _X, _X[:, :1] * _X[:, 1:2], epochs=6,
+                       iterations=2, search={"optimizer": O.Adam(.05)})
+    self.assertGreater(len(search.members), 1)
+    model = search.model
+    for ending in (".h5", ".keras"):
+      path = os.path.join(self.create_tempdir().full_path, "model" + ending)
+      model.save(path)
+      again = keras.models.load_model(path, compile=False)
+      np.testing.assert_array_equal(model.predict(_X, verbose=0),
+                                    again.predict(_X, verbose=0))
+
+  def test_18_other_columns_and_index(self):
+    frame = _Frame(_X, ["a", "b", "c", "d"])
+    with self.assertRaisesRegex(ValueError, r"^validation_data\[0\] has the "
+                                "columns d, c, b, a, and x a, b, c, d"):
+      self._fit(_dense(), "mse", frame, _Y, validation_data=(
+          _Frame(_X[:, ::-1], ["d", "c", "b", "a"]), _Y))
+    with self.assertRaisesRegex(ValueError, "^y has the index of x in another"):
+      self._fit(_dense(), "mse", frame, _Column(
+          _Y[:, 0], list(range(100))[::-1]))
+    self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))
+
+  @parameterized.parameters(
+      (lambda: _Frame(_X.astype(object), list("abcd")),
+       "^x has columns of several types, .*astype"),
+      (lambda: np.array(["a", "b"] * 50), "^x has text, .* tf.constant"),
+      (lambda: np.array([["a"], ["b"]] * 50, object), "^x has text, "))
+  def test_19_what_predict_would_not_take(self, x, expected):
+    folder = self.create_tempdir().full_path
+    with self.assertRaisesRegex(TypeError, expected):
+      self._fit(_dense(), "mse", x(), _Y, search={"directory": folder})
+    self.assertNoTraining(folder)
+
+  def test_20_outputs_of_one_layer(self):
+    def siamese():
+      i, layer = keras.Input([4]), L.Dense(1, name="d")
+      return keras.Model(i, [layer(i), layer(2. * i)])
+
+    search = self._fit(siamese, ["mse", "mae"], _X, [_Y, _Y])
+    self.assertLen(search.model.outputs, 2)
+
+  def test_22_outputs_go_by_position(self):
+    def made(count_first=True, depth=1):
+      def make():
+        i = h = keras.Input([4])
+        for _ in range(depth):
+          h = L.Dense(8, "tanh")(h)
+        layers = [lambda: L.Dense(1, "relu")(h), lambda: L.Dense(1)(h)]
+        if count_first:
+          a, b = [one() for one in layers]
+        else:
+          b, a = [one() for one in layers[::-1]]
+        return keras.Model(i, [a, b])
+      return make
+
+    y = [np.abs(_X[:, :1]) * 3, _X[:, 1:2] * 3 - 5]
+    search = self._fit(
+        {"one": made(), "two": made(False), "deep": made(depth=2)}, "mse", _X,
+        y, epochs=60, search={"optimizer": O.Adam(.05)})
+    for one in search.history.networks:
+      self.assertLess(one.values["val_loss"], 5, one.name)
+
+
+if __name__ == "__main__":
+  absltest.main()

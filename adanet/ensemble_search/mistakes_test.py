@@ -1,0 +1,187 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A mistake gets an answer in one line before the first step."""
+
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.ensemble_search import ensemble_search
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_ROWS = 40
+_X = np.random.RandomState(1).randn(_ROWS, 4).astype(np.float32)
+_Y = np.arange(_ROWS) % 3
+_SPARSE = "sparse_categorical_crossentropy"
+
+
+def _make(size=3, activation="softmax", **arguments):
+  def make():
+    model = keras.Sequential([keras.layers.Dense(size, activation)])
+    if arguments:
+      model.compile(**arguments)
+    return model
+  return make
+
+
+def _two_outputs():
+  inputs = keras.Input([4])
+  return keras.Model(inputs, [keras.layers.Dense(1, name="a")(inputs),
+                              keras.layers.Dense(1, name="b")(inputs)])
+
+
+def _fails():
+  raise RuntimeError("no\nmodel")
+
+
+def _with(array, value):
+  array = array.astype("float32")
+  array.flat[0] = value
+  return array
+
+
+def _dataset():
+  return tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(8)
+
+
+def _stream(x, **fit):
+  return dict({"x": x, "y": None, "validation_data": _dataset}, **fit)
+
+
+# Name: (arguments of EnsembleSearch, of fit, words of the answer).
+_MISTAKES = {
+    "model": ({"models": _make()()}, {}, "models is a Keras model: expected a"),
+    "model_of_dict": ({"models": {"a": _make()()}}, {},
+                      "models['a'] is a Keras model: expected a function"),
+    "no_models": ({"models": {}}, {}, "models={}: expected a dict"),
+    "function": ({"models": _make()}, {}, "models is a function: expected a"),
+    "name": ({"models": {"a/b": _make()}}, {}, "models has the name 'a/b'"),
+    "number": ({"models": {"a": 3}}, {}, "models['a'] is 3: expected"),
+    "arguments": ({"models": {"a": lambda units: None}}, {},
+                  "models['a']: the function needs the arguments units"),
+    "fails": ({"models": {"a": _fails}}, {},
+              "models['a'] fails to make its model: RuntimeError: no model"),
+    "returns": ({"models": {"a": lambda: 3}}, {},
+                "models['a'] returned 3: expected a model"),
+    "loss": ({"loss": "mean_squarred_error"}, {}, "loss='mean_squarred_error'"),
+    "no_loss": ({"loss": None}, {}, "loss=None: models['a'] is not compiled"),
+    "no_compiled_loss": (
+        {"loss": None, "models": {"a": _make(optimizer="adam")}}, {},
+        "loss=None: models['a'] is compiled without a loss"),
+    "two_losses": ({"loss": None, "models": {
+        "a": _make(loss="mse"), "b": _make(loss="mae")}}, {
+            "y": np.eye(3)[_Y]},
+                   "loss=None: models['a'] is compiled with 'mse', and "),
+    "two_of_a_class": ({"loss": None, "models": {
+        "a": _make(loss=keras.losses.Huber(1.)),
+        "b": _make(loss=keras.losses.Huber(2.))}}, {"y": np.eye(3)[_Y]},
+                       "of other values: give the loss that compares"),
+    "metric": ({"metrics": ["acuracy"]}, {}, "metrics='acuracy': expected"),
+    "optimizer": ({"optimizer": "adamm"}, {}, "optimizer='adamm': expected"),
+    "jit": ({"jit_compile": True}, {}, "EnsembleSearch has no argument jit"),
+    "seed": ({"seed": -1}, {}, "seed=-1: expected an int from 0"),
+    "directory": ({"directory": 3}, {}, "directory=3: expected a path"),
+    "no_directory": ({"directory": ""}, {}, "directory='': expected the path"),
+    "gcs": ({"directory": "gs://a/b"}, {}, "expected a folder of this machine"),
+    "logits": ({"models": {"a": _make(activation=None)}}, {},
+               "models['a'] returns numbers that are not probabilities"),
+    "outputs": ({"models": {"a": _make(3), "b": _make(4)}}, {},
+                "models['b'] returns [None, 4], and models['a'] [None, 3]"),
+    "shape": ({"models": {"a": _two_outputs}, "loss": "mse"}, {},
+              "models['a']: "),
+    "no_y": ({}, {"y": None}, "models['a']: "),
+    "strings": ({}, {"y": np.array(["cat", "dog"] * 20)}, "y has text"),
+    "rows": ({}, {"y": _Y[:9]}, "x has 40 rows and y has 9"),
+    "class_of_3": ({}, {"y": _Y + 1},
+                   "loss or metrics cannot judge the outputs of models['a']"),
+    "one_hot": ({"loss": "categorical_crossentropy"}, {}, "models['a']: "),
+    "nan_in_y": ({"models": {"a": _make(1, None)}, "loss": "mse"},
+                 {"y": _with(np.ones(_ROWS), np.nan)},
+                 "y has NaN in 1 of 40 rows"),
+    "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
+    "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
+    "a_number": ({}, {"x": 3}, "x is 3: expected an array"),
+    "lists": ({}, {"x": [[1., 2.]] * 40}, "x[0][0] is 1.0: expected an array"),
+    "no_rows": ({}, {"x": _X[:0], "y": _Y[:0]}, "x has no rows"),
+    "generator": ({}, _stream(iter([_X])), "x is a generator, which can be"),
+    "input": ({"models": {"a": lambda: keras.Sequential([
+        keras.Input([5]), keras.layers.Dense(3, "softmax")])}}, {},
+              "models['a']: "),
+    "dates": ({}, {"x": np.zeros([_ROWS, 1], "datetime64[s]")},
+              "x has the type datetime64[s], which Keras does not take"),
+    "both": ({}, {"x": _dataset, "validation_data": _dataset},
+             "y: expected None where x has labels"),
+    "alone": ({}, {"x": _dataset, "y": None}, "validation_data=None: expected"),
+    "examples": ({}, _stream(lambda: _dataset().unbatch()),
+                 "x has single examples: expected batches"),
+    "endless": ({}, _stream(lambda: _dataset().repeat()),
+                "x is a tf.data.Dataset without an end"),
+    "no_dataset": ({}, _stream(lambda: _X), "x returned a value of type"),
+    "callbacks": ({}, {"callbacks": []}, "fit has no argument callbacks: each"),
+    "epoch": ({}, {"epoch": 9}, "fit has no argument epoch: its name is"),
+    "epochs": ({}, {"epochs": 0}, "epochs=0: expected an int of at least 1"),
+    "batch_size": ({}, {"batch_size": 3.5}, "batch_size=3.5: expected an int"),
+    "patience": ({}, {"patience": -1}, "patience=-1: expected an int"),
+    "iterations": ({}, {"iterations": None}, "iterations=None: expected an"),
+    "seconds": ({}, {"max_seconds": 0}, "max_seconds=0: expected a number"),
+    "verbose": ({}, {"verbose": 3}, "verbose=3: expected \"auto\", 0, 1 or 2"),
+    "executor": ({}, {"executor": 2}, "executor=2: expected an object with"),
+    "no_split": ({}, {"validation_split": 0}, "validation_split=0: expected"),
+    "split": ({}, {"validation_split": 20}, "validation_split=20: expected"),
+    "small": ({}, {"validation_split": .001}, "holds out 0 of 40 rows"),
+    "held_out": ({}, {"validation_data": _X}, "validation_data is a value of"),
+    "held_out_rows": ({}, {"validation_data": (_X, _Y[:9])},
+                      "validation_data[0] has 40 rows and validation_data[1] "),
+    "held_out_shape": ({}, {"validation_data": (_X[:, :2], _Y)},
+                       "validation_data[0] has rows of the shape [2], and x"),
+    "both_weights": ({}, {"sample_weight": _Y, "class_weight": {0: 1.}},
+                     "class_weight and sample_weight are both given"),
+    "negative": ({}, {"sample_weight": _Y - 1.}, "sample_weight has -1.0"),
+    "no_weight": ({}, {"sample_weight": _Y * 0.}, "The weights of all held-out"),
+    "weight_rows": ({}, {"sample_weight": _Y[:9]},
+                    "x has 40 rows and sample_weight has 9"),
+    "classes": ({}, {"class_weight": {"0": 1.}}, "class_weight has the class"),
+    "class_list": ({}, {"class_weight": [1.]}, "class_weight is [1.0]: "),
+    "class_weight_of_two": (
+        {"models": {"a": _two_outputs}, "loss": "mse"},
+        {"y": [_Y, _Y], "class_weight": {0: 1.}}, "class_weight: expected None"),
+}
+
+
+class MistakesTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(
+      (name, *mistake) for name, mistake in _MISTAKES.items())
+  def test_one_line(self, arguments, fit, expected):
+    folder = self.create_tempdir().full_path
+    arguments = dict({"models": {"a": _make()}, "loss": _SPARSE,
+                      "directory": folder}, **arguments)
+    fit = dict({"x": _X, "y": _Y, "epochs": 1, "verbose": 0}, **fit)
+    with self.assertRaises((TypeError, ValueError)) as caught:
+      ensemble_search.EnsembleSearch(**arguments).fit(**fit)
+    message = str(caught.exception)
+    self.assertIn(expected, message)
+    self.assertLen(message.splitlines(), 1)
+    self.assertNotIn("networks", os.listdir(folder))
+
+  def test_nan_that_a_model_can_take(self):
+    make = lambda: keras.Sequential([
+        keras.layers.Lambda(lambda x: tf.where(tf.math.is_nan(x), 0., x)),
+        keras.layers.Dense(3, "softmax")])
+    ensemble_search.EnsembleSearch(
+        {"a": make}, _SPARSE, directory=self.create_tempdir().full_path).fit(
+            _with(_X, np.nan), _Y, epochs=1, verbose=0)
+
+  def test_attributes(self):
+    search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)
+    with self.assertRaisesRegex(AttributeError, "has no predict: call model."):
+      search.predict(_X)
+    for name in ("model", "history", "members"):
+      with self.assertRaisesRegex(ValueError, "^Nothing was trained yet"):
+        getattr(search, name)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,281 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that train, and held-out ones: numbers of rows of arrays in memory.
+
+A process has each array once. A large memmap goes in by chunks.
+"""
+
+from collections.abc import Iterator
+import os
+import pickle
+from typing import Any
+
+from adanet import tf_compat
+from adanet.ensemble_search import arrays
+from adanet.ensemble_search import steps
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+#: Rows of a held-out batch, of networks and of ensembles alike.
+CHECK_SIZE = 256
+#: Bytes of a chunk of batches.
+CHUNK_BYTES = 32 << 20
+# Data of an executor's tasks: the last ones of this process.
+_of_process: dict[str, Any] = {}
+
+# Tensors, and the numbers of the rows of some batches in them.
+Call = tuple[list, np.ndarray]
+
+
+def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+  """Yields the whole batches of rows as one array, and then a smaller one."""
+  whole = len(rows) // size * size
+  if whole:
+    yield rows[:whole].reshape(-1, size)
+  if whole < len(rows):
+    yield rows[whole:][None]
+
+
+class Rows:
+  """Some rows of arrays, in the structure of a batch."""
+
+  def __init__(self, batch: Any, rows: np.ndarray):
+    """Copies nothing yet.
+
+    Args:
+      batch: `(x, y, weights)` or its beginning: nested arrays with all rows.
+      rows: array of int32, the numbers of these rows.
+    """
+    self.batch = batch
+    self.rows = rows
+    self._tensors: Any = None
+
+  def __getstate__(self):
+    return {**self.__dict__, "_tensors": None}
+
+  def share(self, other: "Rows") -> None:
+    """Lets these and other rows of the same arrays have the same tensors."""
+    self._tensors = other.tensors()
+
+  def tensors(self) -> Any:
+    """Returns all arrays as tensors; None if these are too large."""
+    flat = steps.flat_arrays(self.batch)
+    if self._tensors is None and not any(map(arrays.is_large, flat)):
+      self._tensors = list(map(arrays.tensor, flat))
+    return self._tensors
+
+  def layout(self, size: int) -> steps.Layout:
+    """Returns the `Layout` of batches of some size."""
+    return steps.Layout(
+        keras.tree.map_structure(
+            lambda one: None if one is None else 0, self.batch),
+        [self._spec(one) for one in steps.flat_arrays(self.batch)],
+        size if len(self.rows) % size == 0 else None)
+
+  def _spec(self, array):
+    spec = steps.spec_of(array)
+    return (tf.TensorSpec(spec.shape, keras.config.floatx())
+            if spec.dtype.is_floating and isinstance(array, np.ndarray) else
+            spec)
+
+  def calls(self, size: int, order: Any = None, start: int = 0
+           ) -> Iterator[Call]:
+    """Yields tensors with the row numbers of batches, the last one smaller.
+
+    Args:
+      size: int, the rows of a batch.
+      order: array of int, the rows; None for the order of the data.
+      start: int, how many batches to skip.
+    """
+    order = self.rows if order is None else order
+    flat = steps.flat_arrays(self.batch)
+    tensors = self.tensors()
+    for rows in in_batches(order[start * size:], size):
+      if tensors is not None:
+        yield tensors, rows
+        continue
+      row_bytes = sum(one.nbytes // len(one) for one in flat if isinstance(
+          one, np.ndarray))
+      count = max(1, CHUNK_BYTES // max(1, row_bytes * size))
+      for i in range(0, len(rows), count):
+        some = rows[i:i + count]
+        yield ([_taken(one, some.reshape(-1)) for one in flat],
+               np.arange(some.size, dtype=np.int32).reshape(some.shape))
+
+  def labels(self) -> tuple[Any, Any]:
+    """Returns the labels of these rows and their weights, or None, as tensors.
+    """
+    parts = [keras.tree.map_structure(
+        lambda one: None if one is None else _taken(one, self.rows), part)
+             for part in self.batch[1:]]
+    return (*parts, None, None)[:2]
+
+
+def _taken(array, rows):
+  """Returns some rows of an array as a tensor."""
+  if isinstance(array, np.ndarray):
+    return arrays.tensor(array[rows])
+  return steps.readable(array)(rows)
+
+
+class Batches:
+  """Batches of a dataset that are no arrays, because their shapes differ."""
+
+  def __init__(self, structure: Any, specs: list, size: int | None,
+               calls: list[Call]):
+    self._layout = steps.Layout(structure, specs, size)
+    self._calls = calls
+
+  def layout(self, size: int) -> steps.Layout:
+    del size  # These have their own.
+    return self._layout
+
+  def calls(self, size: int) -> Iterator[Call]:
+    del size
+    return iter(self._calls)
+
+  def labels(self) -> tuple[Any, Any]:
+    """Returns the labels of all rows and their weights, or None, as tensors.
+
+    Raises:
+      ValueError: they have several shapes.
+    """
+    batches = [self._layout.packed(flat)[1:] for flat, _ in self._calls]
+    try:
+      parts = [keras.tree.map_structure(
+          lambda *some: None if some[0] is None else tf.concat(some, 0),
+          *(batch[i] for batch in batches)) for i in range(len(batches[0]))]
+    except tf.errors.InvalidArgumentError:
+      raise ValueError(
+          "validation_data has labels whose shapes differ from batch to batch: "
+          "expected one shape, because ensembles are judged on all.") from None
+    return (*parts, None, None)[:2]
+
+
+class ArrayData:
+  """Arrays that train, and held-out ones.
+
+  Attributes:
+    held_out: `Rows` or `Batches`.
+    is_shared: bool, whether networks that train together read the data once.
+  """
+  is_shared = False
+
+  def __init__(self, trained: Rows, held_out: Any, batch_size: int, seed: int):
+    self.trained = trained
+    self.held_out = held_out
+    self._batch_size = batch_size
+    self._seed = seed
+
+  def layout(self) -> steps.Layout:
+    return self.trained.layout(self._batch_size)
+
+  def order(self, epoch: int) -> np.ndarray:
+    """Returns the rows of an epoch: for all networks in the same order."""
+    return np.random.RandomState([self._seed, epoch]).permutation(
+        self.trained.rows)
+
+  def calls(self, epoch: int, start: int = 0) -> Iterator[Call]:
+    """Yields the batches of an epoch behind the first `start` ones."""
+    return self.trained.calls(self._batch_size, self.order(epoch), start)
+
+  def saved(self, folder: str) -> "Saved":
+    """Writes all arrays to a folder, once; returns what a worker reads."""
+    os.makedirs(folder, exist_ok=True)
+
+    def written(array):
+      if array is None:
+        return None
+      path = os.path.join(folder, arrays.digest(array))
+      if isinstance(array, np.memmap) and array.filename:
+        return array.filename, array.dtype.str, array.shape, array.offset
+      if isinstance(array, np.ndarray) or (
+          isinstance(array, tf.Tensor) and array.dtype != tf.string):
+        path += ".npy"
+      if not os.path.exists(path):
+        temporary = f"{path}.{os.getpid()}.new"
+        with open(temporary, "wb") as file:
+          if path.endswith(".npy"):
+            np.save(file, np.asarray(array))
+          else:
+            pickle.dump(_parts(array), file)
+        os.replace(temporary, path)
+      return path
+
+    parts = {}
+    for name, rows in (("trained", self.trained), ("held_out", self.held_out)):
+      if not isinstance(rows, Rows):
+        raise TypeError("validation_data has batches of several shapes, which "
+                        "an executor cannot get: give arrays.")
+      parts[name] = (keras.tree.map_structure(written, rows.batch), rows.rows)
+    return Saved(folder, parts, self._batch_size, self._seed)
+
+
+def _parts(array):
+  """Returns a tensor of several parts as a function and NumPy's arrays."""
+  if isinstance(array, tf.RaggedTensor):
+    return "ragged", array.flat_values.numpy(), [
+        one.numpy() for one in array.nested_row_splits]
+  if isinstance(array, tf.SparseTensor):
+    return "sparse", array.indices.numpy(), array.values.numpy(), (
+        array.dense_shape.numpy())
+  return "text", array.numpy()
+
+
+class Saved:
+  """Arrays in files, for a worker of an executor."""
+
+  def __init__(self, folder: str, parts: Any, batch_size: int, seed: int):
+    self._folder = folder
+    self._parts = parts
+    self._rest = batch_size, seed
+
+  def loaded(self) -> ArrayData:
+    """Returns the data, whose tensors this process has once."""
+    def made():
+      opened: dict[Any, Any] = {}
+
+      def read(path):
+        if path is not None and path not in opened:
+          opened[path] = _read(path)
+        return opened.get(path)
+
+      # A tuple of this file is an array, too.
+      return ArrayData(*(Rows(_mapped(read, batch), rows)
+                         for batch, rows in self._parts.values()), *self._rest)
+
+    return once(repr((self._folder, self._rest, [
+        (batch, len(rows)) for batch, rows in self._parts.values()])), made)
+
+
+def once(key: str, made: Any) -> Any:
+  """Returns data that this process makes once for all tasks of a search."""
+  if key not in _of_process:
+    _of_process.clear()
+    _of_process[key] = made()
+  return _of_process[key]
+
+
+def _mapped(function, value):
+  """Returns a structure whose paths became arrays."""
+  if value is None or isinstance(value, str) or (
+      isinstance(value, tuple) and value and isinstance(value[0], str)):
+    return function(value)
+  if isinstance(value, dict):
+    return {key: _mapped(function, one) for key, one in value.items()}
+  return type(value)(_mapped(function, one) for one in value)
+
+
+def _read(path):
+  """Returns the array of a file that `ArrayData.saved` wrote or named."""
+  if isinstance(path, tuple):
+    name, dtype, shape, offset = path
+    return np.memmap(name, dtype, "r", offset, shape)
+  if path.endswith(".npy"):
+    return np.load(path, mmap_mode="r")
+  with open(path, "rb") as file:
+    kind, *parts = pickle.load(file)
+  if kind == "ragged":
+    return tf.RaggedTensor.from_nested_row_splits(*parts)
+  return tf.SparseTensor(*parts) if kind == "sparse" else tf.constant(
+      parts[0], tf.string)
