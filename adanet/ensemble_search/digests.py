@@ -50,8 +50,7 @@ class Digest:
     """
     shapes = [(tuple(one.shape), one.dtype) for one in model.variables]
     try:
-      # Automatic names have numbers that depend on what was made before.
-      found = re.sub(r'_\d+"', '"', json.dumps(
+      found = _unnumbered(json.dumps(
           json.loads(model.to_json()).get("config"), sort_keys=True))
       found = re.sub(r'"keras_history": \["[^"]*"', "", found)
     except Exception:  # A class of a user without a config.  # pylint: disable=broad-except
@@ -103,7 +102,8 @@ class Digest:
     config = None
     if hasattr(value, "get_config"):
       try:
-        config = json.dumps(value.get_config(), sort_keys=True, default=of)
+        config = _unnumbered(json.dumps(
+            value.get_config(), sort_keys=True, default=of))
       except Exception:  # pylint: disable=broad-except
         config = None
     if config is not None and type(value).__module__.startswith("keras."):
@@ -121,6 +121,12 @@ class Digest:
   def _skipped(self, value):
     self.unknown.append(words.described(value))
     return type(value).__qualname__
+
+
+def _unnumbered(text):
+  """Leaves out numbers of automatic names: they depend on what was made before.
+  """
+  return re.sub(r'_\d+"', '"', text)
 
 
 def _hash(text):

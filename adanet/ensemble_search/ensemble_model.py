@@ -3,6 +3,7 @@
 """The ensemble as one functional Keras model, made of public layers."""
 
 from collections.abc import Mapping
+import re
 from typing import Any, NamedTuple
 import warnings
 
@@ -129,7 +130,13 @@ def ensemble(members: list[Member], layout: steps_lib.Layout,
   inputs = _inputs(layout, [model for _, _, model in members])
   sums: list[list] = []
   structure = None
+  taken = {one.name for one in keras.tree.flatten(inputs) if one is not None}
   for name, weight, model in members:
+    # TensorFlow takes few characters in names.
+    name = re.sub("[^A-Za-z0-9_.-]+", "_", name).strip("_.-") or "member"
+    while name in taken:
+      name += "_"
+    taken.add(name)
     model.name = name
     structure = model(inputs)
     outputs = keras.tree.flatten(structure)
@@ -139,9 +146,9 @@ def ensemble(members: list[Member], layout: steps_lib.Layout,
                  for one in outputs]
     sums.append(outputs)
   named = judge.named_outputs(sums[0], names)
-  taken = {layer.name for _, _, model in members for layer in [model]}
   flat = []
   for name, some in zip(named, zip(*sums)):
+    # The names of outputs are the user's; they are those of metrics, too.
     name = name + "_" * (name in taken)
     flat.append(
         keras.layers.Add(name=name, dtype=_dtype(some[0]))(list(some))

@@ -303,9 +303,10 @@ class LiveCasesTest(parameterized.TestCase):
     y = [np.abs(_X[:, :1]) * 3, _X[:, 1:2] * 3 - 5]
     search = self._fit(
         {"one": made(), "two": made(False), "deep": made(depth=2)}, "mse", _X,
-        y, epochs=60, search={"optimizer": O.Adam(.05)})
+        y, epochs=30, search={"optimizer": O.Adam(.05)})
     for one in search.history.networks:
-      self.assertLess(one.values["val_loss"], 5, one.name)
+      # 34 and more where outputs are swapped.
+      self.assertLess(one.values["val_loss"], 15, one.name)
 
 
 if __name__ == "__main__":

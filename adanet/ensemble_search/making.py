@@ -143,6 +143,10 @@ def made(owner: str, function: Any, compiling: Compiling) -> Any:
       compiling.compile(model)
     except Exception as error:
       raise ValueError(f"{owner}: {words.one_line(error)}") from error
+  elif compiling.loss is None and getattr(model, "loss", None) is None:
+    raise ValueError(
+        f"loss=None: {owner} is compiled without a loss: give the loss that "
+        "compares networks, and labels y for it.")
   return model
 
 

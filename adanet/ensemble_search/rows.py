@@ -6,6 +6,7 @@ A process has each array once. A large memmap goes in by chunks.
 """
 
 from collections.abc import Iterator
+import dataclasses
 import os
 import pickle
 from typing import Any
@@ -188,7 +189,8 @@ class ArrayData:
         return None
       path = os.path.join(folder, arrays.digest(array))
       if isinstance(array, np.memmap) and array.filename:
-        return array.filename, array.dtype.str, array.shape, array.offset
+        return _File(array.filename, (
+            array.dtype.str, array.shape, array.offset))
       if isinstance(array, np.ndarray) or (
           isinstance(array, tf.Tensor) and array.dtype != tf.string):
         path += ".npy"
@@ -200,7 +202,7 @@ class ArrayData:
           else:
             pickle.dump(_parts(array), file)
         os.replace(temporary, path)
-      return path
+      return _File(path)
 
     parts = {}
     for name, rows in (("trained", self.trained), ("held_out", self.held_out)):
@@ -240,7 +242,6 @@ class Saved:
           opened[path] = _read(path)
         return opened.get(path)
 
-      # A tuple of this file is an array, too.
       return ArrayData(*(Rows(_mapped(read, batch), rows)
                          for batch, rows in self._parts.values()), *self._rest)
 
@@ -256,25 +257,32 @@ def once(key: str, made: Any) -> Any:
   return _of_process[key]
 
 
+@dataclasses.dataclass(frozen=True)
+class _File:
+  """A file with an array; `memmap` has its type, shape and offset."""
+  path: str
+  memmap: Any = None
+
+
 def _mapped(function, value):
-  """Returns a structure whose paths became arrays."""
-  if value is None or isinstance(value, str) or (
-      isinstance(value, tuple) and value and isinstance(value[0], str)):
+  """Returns a structure whose files became arrays."""
+  if value is None or isinstance(value, _File):
     return function(value)
   if isinstance(value, dict):
     return {key: _mapped(function, one) for key, one in value.items()}
   return type(value)(_mapped(function, one) for one in value)
 
 
-def _read(path):
+def _read(file):
   """Returns the array of a file that `ArrayData.saved` wrote or named."""
-  if isinstance(path, tuple):
-    name, dtype, shape, offset = path
-    return np.memmap(name, dtype, "r", offset, shape)
+  path = file.path
+  if file.memmap is not None:
+    dtype, shape, offset = file.memmap
+    return np.memmap(path, dtype, "r", offset, shape)
   if path.endswith(".npy"):
     return np.load(path, mmap_mode="r")
-  with open(path, "rb") as file:
-    kind, *parts = pickle.load(file)
+  with open(path, "rb") as opened:
+    kind, *parts = pickle.load(opened)
   if kind == "ragged":
     return tf.RaggedTensor.from_nested_row_splits(*parts)
   return tf.SparseTensor(*parts) if kind == "sparse" else tf.constant(

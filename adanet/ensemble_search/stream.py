@@ -190,7 +190,8 @@ class _Source:
         continue
       flat = steps.flat_arrays(_weighted(batch, self._class_weight))
       now = [_shape(one) for one in flat]
-      size = sum(one.dtype.size * np.prod(shape, dtype=np.int64)
+      size = sum(one.dtype.size * np.prod(
+          [size or 1 for size in shape], dtype=np.int64)
                  for one, shape in zip(flat, now))
       if chunk and (now != shapes or len(chunk) >= _CHUNK_BATCHES or
                     size * len(chunk) > rows_lib.CHUNK_BYTES):

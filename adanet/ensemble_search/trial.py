@@ -6,6 +6,7 @@ Each function makes its model, whose steps are traced on the shapes of the data,
 and the judge judges something. The first models are kept for their training.
 """
 
+import json
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
@@ -142,11 +143,7 @@ def _same_loss(before, owner, model):
   Raises:
     ValueError: another model is compiled with another loss.
   """
-  loss = getattr(model, "loss", None)
-  if loss is None:
-    raise ValueError(
-        f"loss=None: {owner} is compiled without a loss: give the loss that "
-        "compares networks, and labels y for it.")
+  loss = model.loss
   text = digests.Digest().text(loss)
   if before is not None and before[1] != text:
     raise ValueError(
@@ -232,7 +229,7 @@ def _check_values(network, data):
   if not found:
     return
   other = network_lib.Network(network.task, data)
-  if not np.isfinite(other.checked().get("val_loss", np.nan)) or (
+  if not np.isfinite(other.checked().get("loss", np.nan)) or (
       not np.isfinite(other.loss_of_training())):
     raise ValueError(
         f"{found[0]}, and the loss of {network.task.owner} is not finite: "
@@ -273,7 +270,10 @@ def saved(value: Any) -> Any:
   if isinstance(value, (list, tuple)):
     return list(map(saved, value))
   try:
-    config = keras.saving.serialize_keras_object(value)
+    # Keras leaves schedules of learning rates as objects.
+    config = json.loads(json.dumps(
+        keras.saving.serialize_keras_object(value),
+        default=keras.saving.serialize_keras_object))
     again = keras.saving.deserialize_keras_object(config)
     # Keras leaves some options out of configs.
     digest = digests.Digest()
