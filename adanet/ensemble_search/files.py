@@ -67,7 +67,7 @@ class _State(NamedTuple):
   seconds: float
   parameters: int
   step: int = 0
-  metrics: Any = ()
+  states: Any = ()
   sums: Dict[str, int] = {}
 
 
@@ -152,19 +152,19 @@ class Folder:
       model.save_weights(temporary)
 
   def write_last(self, model: Any, record: Record, step: int,
-                 metrics: list) -> None:
+                 states: list) -> None:
     """Writes the state of a network that trains.
 
     Args:
       model: its model.
       record: its record.
       step: int, the steps since the last epoch.
-      metrics: list with the values of the model's metrics in this epoch.
+      states: list with values that the file of weights leaves out.
     """
     with _written(self.path(LAST)) as temporary:
       model.save_weights(temporary)
     names = [LAST] + [BEST] * bool(record.best_epoch)
-    self._write(record, step, metrics, {
+    self._write(record, step, states, {
         name: _sum(self.path(name)) for name in names})
 
   def write_end(self, record: Record) -> None:
@@ -173,9 +173,9 @@ class Folder:
     with contextlib.suppress(FileNotFoundError):
       os.remove(self.path(LAST))
 
-  def _write(self, record, step, metrics, sums):
+  def _write(self, record, step, states, sums):
     state = _State(record.best_epoch, record.ended, record.seconds,
-                   record.parameters, step, metrics, sums)
+                   record.parameters, step, states, sums)
     write_text(self.path(_EPOCHS), "".join(json.dumps(one) + "\n" for one in (
         *(typed_json.to_json(Dict[str, float], logs) for logs in record.epochs),
         typed_json.to_json(_State, state))))
@@ -200,7 +200,7 @@ class Folder:
     return self._read()[0]
 
   def state(self) -> tuple[Record, int, list] | None:
-    """Returns the record, the steps and the metrics from which to go on.
+    """Returns the record, the steps and the states from which to go on.
 
     None if there is nothing, or if a kill came between two of its files: the
     network then begins anew, and becomes the same.
@@ -210,7 +210,7 @@ class Folder:
         not os.path.exists(self.path(name)) or _sum(self.path(name)) != one
         for name, one in state.sums.items()):
       return None
-    return record, state.step, list(state.metrics)
+    return record, state.step, list(state.states)
 
   def write_predictions(self, predictions: Predictions) -> None:
     """Writes predictions of the held-out rows."""

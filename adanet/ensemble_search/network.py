@@ -113,15 +113,15 @@ class Network:
     state = folder.state()
     if state is None:
       return
-    record, step, metrics = state
+    record, step, states = state
     self.record = record
     if record.epochs:
       self.model.load_weights(folder.path(files.BEST))
       self._best = self.model.get_weights()
     self.model.load_weights(folder.path(files.LAST))
     self.step = step
-    for variable, value in zip(self.model.metrics_variables, metrics):
-      variable.assign(value)
+    for variable, value in zip(_states(self.model), states):
+      variable.assign(np.asarray(value, variable.dtype))
 
   def train(self, folder: files.Folder, report: Report = _nothing,
             is_stopped: Callable[[], bool] = _never) -> files.Record | None:
@@ -136,10 +136,11 @@ class Network:
       report(self.task.key, self.record)
       if self.record.ended:
         break
-      if is_stopped() or time.monotonic() - saved > _SECS_BETWEEN_SAVES:
+      stops = is_stopped()
+      if stops or time.monotonic() - saved > _SECS_BETWEEN_SAVES:
         self.save(folder)
         saved = time.monotonic()
-      if is_stopped():
+      if stops:
         return None
     return self.finish(folder)
 
@@ -277,9 +278,18 @@ class Network:
       model.set_weights(self._best)
       folder.write_best(model)
       model.set_weights(now)
-    metrics = [np.asarray(one).tolist() for one in model.metrics_variables
-              ] if self.step else []
-    folder.write_last(model, self.record, self.step, metrics)
+    folder.write_last(model, self.record, self.step, [
+        np.asarray(one).tolist() for one in _states(model)])
+
+
+def _states(model):
+  """Returns the variables that Keras's files of weights leave out.
+
+  These are the states of random layers, and the metrics of an epoch.
+  """
+  known = {id(one) for one in model.weights}
+  return [one for one in (*model.variables, *model.metrics_variables)
+          if id(one) not in known]
 
 
 def _reset_states(model):
