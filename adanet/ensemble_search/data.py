@@ -107,12 +107,12 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   if validation_data is None:
     held_out = _picked(count, validation_split, seed)
     given["validation_split"] = repr(validation_split)
-    data = rows_lib.ArrayData(rows_lib.Rows(batch, np.setdiff1d(rows, held_out)),
+    data = rows_lib.RowData(rows_lib.Rows(batch, np.setdiff1d(rows, held_out)),
                      rows_lib.Rows(batch, held_out), batch_size, seed)
     # One copy in memory.
     data.held_out.share(data.trained)
   elif held_out_of_stream:
-    data = rows_lib.ArrayData(rows_lib.Rows(batch, rows), stream_lib.StreamData(
+    data = rows_lib.RowData(rows_lib.Rows(batch, rows), stream_lib.StreamData(
         "validation_data", validation_data, validation_data, class_weight,
         seed).held_out, batch_size, seed)
   else:
@@ -120,7 +120,7 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
     _check_shapes(batch, other)
     given["validation_data"] = (f"{arrays.shapes(other)} "
                                 f"{arrays.digest(other)}")
-    data = rows_lib.ArrayData(
+    data = rows_lib.RowData(
         rows_lib.Rows(batch, rows), _held_out(other, class_weight), batch_size,
         seed)
   _check_weights(data.held_out)

@@ -23,7 +23,7 @@ _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
 
 # The key of a network that has ended, and its record.
-Ended = tuple[making.Key, files.Record]
+Ended = tuple[making.Key, files.NetworkRecord]
 
 
 class Stop:
@@ -46,7 +46,7 @@ class Stop:
         self.deadline is not None and time.monotonic() > self.deadline)
 
 
-def in_threads(tasks: list[network_lib.Task], data: Any,
+def in_threads(tasks: list[network_lib.NetworkTask], data: Any,
                directory: files.Directory, stop: Stop,
                report: network_lib.Report,
                made: dict[making.Key, network_lib.Network]) -> Iterator[Ended]:
@@ -56,7 +56,7 @@ def in_threads(tasks: list[network_lib.Task], data: Any,
 
   Args:
     tasks: what to train.
-    data: `ArrayData`.
+    data: `RowData`.
     directory: of the search.
     stop: ends it.
     report: is called after each epoch.
@@ -100,7 +100,7 @@ def _made(task, data, directory, made):
   return network, folder
 
 
-def with_shared_data(tasks: list[network_lib.Task], data: Any,
+def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
                      directory: files.Directory, stop: Stop,
                      report: network_lib.Report,
                      made: dict[making.Key, network_lib.Network]
@@ -122,7 +122,7 @@ def with_shared_data(tasks: list[network_lib.Task], data: Any,
       while (waiting or running) and not stop.is_set():
         while waiting and len(running) < _MAX_SHARED:
           running.append(_made(waiting.pop(0), data, directory, made))
-        at = {id(one): _Place(one) for one, _ in running}
+        at = {id(one): _PlaceInEpoch(one) for one, _ in running}
         for flat, rows in data.calls(len(running[0][0].record.epochs)):
           if not all(of_all(lambda one, _: at[id(one)].take(  # pylint: disable=cell-var-from-loop
               flat, rows, stop.is_set))):  # pylint: disable=cell-var-from-loop
@@ -147,7 +147,7 @@ def with_shared_data(tasks: list[network_lib.Task], data: Any,
         of_all(lambda one, folder: one.save(folder))
 
 
-class _Place:
+class _PlaceInEpoch:
   """How far a network is in an epoch of a dataset that others read, too."""
 
   def __init__(self, network: network_lib.Network):
@@ -161,14 +161,14 @@ class _Place:
     return self._network.take(flat, rows[skipped:], is_stopped)
 
 
-def on_executor(tasks: list[network_lib.Task], data: Any,
+def on_executor(tasks: list[network_lib.NetworkTask], data: Any,
                 directory: files.Directory, stop: Stop,
                 report: network_lib.Report, executor: Any) -> Iterator[Ended]:
   """Trains networks by the workers of an executor; see `in_threads`.
 
   Args:
     tasks: what to train.
-    data: `ArrayData` or `StreamData`.
+    data: `RowData` or `StreamData`.
     directory: of the search.
     stop: ends it.
     report: is called with what a network has saved now and then.

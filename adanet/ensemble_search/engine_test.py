@@ -46,7 +46,7 @@ MODELS = {"small": small, "big": big}
 
 
 def fitted(directory, *data, **fit):
-  search = ensemble_search.EnsembleSearch(
+  search = ensemble_search.LiveEnsembleSearch(
       MODELS, "mse", metrics=["mae"], directory=directory, seed=3,
       optimizer=keras.optimizers.Adam(.03))
   search.fit(*(data or (X, Y)), **{**dict(
@@ -249,7 +249,7 @@ class EngineTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "has a search with something else: "
         f"{expected}.*Give what it had, or another directory.$"):
-      ensemble_search.EnsembleSearch(**{**dict(
+      ensemble_search.LiveEnsembleSearch(**{**dict(
           models=MODELS, loss="mse", directory=self.expected["folder"], seed=3,
           optimizer=keras.optimizers.Adam(.03)), **arguments}).fit(**{**dict(
               x=X, y=Y, batch_size=16, epochs=6, patience=2, verbose=0), **fit})
@@ -259,15 +259,15 @@ class EngineTest(parameterized.TestCase):
     search = fitted(folder)
     moved = folder + "-moved"
     os.rename(folder, moved)
-    loaded = ensemble_search.EnsembleSearch.load(moved, MODELS)
+    loaded = ensemble_search.LiveEnsembleSearch.load(moved, MODELS)
     np.testing.assert_array_equal(
         loaded.model.predict(X, verbose=0),
-        ensemble_search.EnsembleSearch(
+        ensemble_search.LiveEnsembleSearch(
             MODELS, "mse", directory=moved).model.predict(X, verbose=0))
     self.assertEqual(["loss", "mae"], sorted(loaded.model.evaluate(
         X, Y, verbose=0, return_dict=True)))
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
-      print(ensemble_search.EnsembleSearch.load(
+      print(ensemble_search.LiveEnsembleSearch.load(
           moved, {"small": big, "big": small}).model)
     del search
 
@@ -279,7 +279,7 @@ class EngineTest(parameterized.TestCase):
 
 
 def fitted_history(folder):
-  return ensemble_search.EnsembleSearch(
+  return ensemble_search.LiveEnsembleSearch(
       MODELS, "mse", directory=folder).history
 
 

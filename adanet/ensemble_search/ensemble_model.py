@@ -16,7 +16,7 @@ from adanet.ensemble_search import words
 keras, tf = tf_compat.keras_3, tf_compat.v2
 
 
-class Member(NamedTuple):
+class EnsembleMember(NamedTuple):
   """A network of an ensemble.
 
   Attributes:
@@ -117,12 +117,12 @@ def _own_shapes(model, given):
   return [tuple(one.shape) for one in flat]
 
 
-def ensemble(members: list[Member], layout: steps_lib.Layout,
+def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
              compiling: making.Compiling, names: list[str] | None) -> Any:
   """Returns the model whose outputs are the members' weighted sums.
 
   Args:
-    members: list of `Member`.
+    members: list of `EnsembleMember`.
     layout: `Layout` of the data.
     compiling: what to compile it with.
     names: list with the names of its outputs, or None.

@@ -31,7 +31,7 @@ keras = tf_compat.keras_3
 _VERSION = 1
 
 
-class EnsembleSearch:
+class LiveEnsembleSearch:
   """Trains Keras models, and selects an ensemble of them: a Keras model.
 
   Use it as a model of Keras::
@@ -104,7 +104,7 @@ class EnsembleSearch:
 
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
-           metrics: Any = None, optimizer: Any = None) -> "EnsembleSearch":
+           metrics: Any = None, optimizer: Any = None) -> "LiveEnsembleSearch":
     """Returns the search of a directory, in another program.
 
     Args:
@@ -135,7 +135,7 @@ class EnsembleSearch:
           validation_split: float = .2, sample_weight: Any = None,
           class_weight: Any = None, patience: int = 5, iterations: int = 1,
           max_seconds: float | None = None, executor: Any = None,
-          verbose: Any = "auto", **kwargs: Any) -> "EnsembleSearch":
+          verbose: Any = "auto", **kwargs: Any) -> "LiveEnsembleSearch":
     """Trains all models, and selects the ensemble.
 
     Another call goes on in `directory`: with more `iterations` it adds some,
@@ -197,7 +197,7 @@ class EnsembleSearch:
         class_weight, self._seed)
     with directory.locked():
       settings = making.KerasSettings.here()
-      tasks = [[network_lib.Task(
+      tasks = [[network_lib.NetworkTask(
           making.Key(iteration, 0, name), function, self._given, self._seed,
           epochs, patience, settings) for name, function in
                 self._models.items()] for iteration in range(iterations)]
@@ -257,7 +257,7 @@ class EnsembleSearch:
         judge.values(*judge_lib.mean_of(networks, weights)))})
 
   @property
-  def history(self) -> history_lib.History:
+  def history(self) -> history_lib.SearchHistory:
     """The history of the search: its networks with their curves."""
     return history_lib.read(self._found_path())
 
@@ -266,11 +266,11 @@ class EnsembleSearch:
     return self.history.leaderboard()
 
   def plot(self, path: Any = None) -> Any:
-    """Draws the search; see `History.plot`."""
+    """Draws the search; see `SearchHistory.plot`."""
     return self.history.plot(path)
 
   @property
-  def members(self) -> list[ensemble_model.Member]:
+  def members(self) -> list[ensemble_model.EnsembleMember]:
     """Name, weight and `keras.Model` of each network of the ensemble.
 
     Raises:
@@ -280,7 +280,7 @@ class EnsembleSearch:
     return [one._replace(weight=weight) for one, (_, weight) in zip(
         self.members_of([key for key, _ in found]), found)]
 
-  def members_of(self, keys: list[making.Key]) -> list[ensemble_model.Member]:
+  def members_of(self, keys: list[making.Key]) -> list[ensemble_model.EnsembleMember]:
     """Returns some networks with the weight 0, made again by their functions.
 
     Raises:
@@ -295,7 +295,7 @@ class EnsembleSearch:
       if key.function not in self._models:
         raise ValueError(f"models has no {key.function!r}, which the ensemble "
                          "has: give the functions of before.")
-      result.append(ensemble_model.Member(key.name, 0., ensemble_model.member(
+      result.append(ensemble_model.EnsembleMember(key.name, 0., ensemble_model.member(
           owner, self._models[key.function], compiling, key.seed(
               content["seed"]), layout,
           directory.folder(key).path(files.BEST))))

@@ -37,7 +37,7 @@ _SECS_BETWEEN_LOOKS = .5
 
 
 @dataclasses.dataclass
-class Record:
+class NetworkRecord:
   """A network's training so far.
 
   Attributes:
@@ -60,7 +60,7 @@ class Record:
             else None)
 
 
-class _State(NamedTuple):
+class _NetworkState(NamedTuple):
   """The last line of the epochs of a network."""
   best_epoch: int
   ended: str
@@ -71,7 +71,7 @@ class _State(NamedTuple):
   sums: Dict[str, int] = {}
 
 
-class Predictions(NamedTuple):
+class HeldOutPredictions(NamedTuple):
   """What a network predicts for the held-out rows.
 
   Attributes:
@@ -151,7 +151,7 @@ class Folder:
     with _written(self.path(BEST)) as temporary:
       model.save_weights(temporary)
 
-  def write_last(self, model: Any, record: Record, step: int,
+  def write_last(self, model: Any, record: NetworkRecord, step: int,
                  states: list) -> None:
     """Writes the state of a network that trains.
 
@@ -167,18 +167,18 @@ class Folder:
     self._write(record, step, states, {
         name: _sum(self.path(name)) for name in names})
 
-  def write_end(self, record: Record) -> None:
+  def write_end(self, record: NetworkRecord) -> None:
     """Writes that a network ended, behind its other files."""
     self._write(record, 0, [], {})
     with contextlib.suppress(FileNotFoundError):
       os.remove(self.path(LAST))
 
   def _write(self, record, step, states, sums):
-    state = _State(record.best_epoch, record.ended, record.seconds,
+    state = _NetworkState(record.best_epoch, record.ended, record.seconds,
                    record.parameters, step, states, sums)
     write_text(self.path(_EPOCHS), "".join(json.dumps(one) + "\n" for one in (
         *(typed_json.to_json(Dict[str, float], logs) for logs in record.epochs),
-        typed_json.to_json(_State, state))))
+        typed_json.to_json(_NetworkState, state))))
 
   def _read(self):
     try:
@@ -186,20 +186,20 @@ class Folder:
         *epochs, last = map(typed_json.loads, file.read().splitlines())
     except FileNotFoundError:
       return None, None
-    state = typed_json.from_json(_State, last)
-    return Record([typed_json.from_json(Dict[str, float], logs)
+    state = typed_json.from_json(_NetworkState, last)
+    return NetworkRecord([typed_json.from_json(Dict[str, float], logs)
                    for logs in epochs], *state[:4]), state
 
-  def record(self) -> Record | None:
+  def record(self) -> NetworkRecord | None:
     """Returns the record of a network that ended; None if it has not."""
     found, _ = self._read()
     return found if found is not None and found.ended else None
 
-  def running(self) -> Record | None:
+  def running(self) -> NetworkRecord | None:
     """Returns the record of a network so far; None if there is none."""
     return self._read()[0]
 
-  def state(self) -> tuple[Record, int, list] | None:
+  def state(self) -> tuple[NetworkRecord, int, list] | None:
     """Returns the record, the steps and the states from which to go on.
 
     None if there is nothing, or if a kill came between two of its files: the
@@ -212,7 +212,7 @@ class Folder:
       return None
     return record, state.step, list(state.states)
 
-  def write_predictions(self, predictions: Predictions) -> None:
+  def write_predictions(self, predictions: HeldOutPredictions) -> None:
     """Writes predictions of the held-out rows."""
     found = {f"output_{i}": one for i, one in enumerate(predictions.outputs)}
     found.update({f"mask_{i}": one for i, one in enumerate(
@@ -221,11 +221,11 @@ class Folder:
       with open(temporary, "wb") as file:
         np.savez(file, structure=json.dumps(predictions.structure), **found)
 
-  def predictions(self) -> Predictions:
+  def predictions(self) -> HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
     with np.load(self.path(_PREDICTIONS)) as found:
       count = sum(name.startswith("output_") for name in found)
-      return Predictions(
+      return HeldOutPredictions(
           json.loads(str(found["structure"])),
           [found[f"output_{i}"] for i in range(count)],
           [found[f"mask_{i}"] if f"mask_{i}" in found else None

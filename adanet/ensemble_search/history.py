@@ -50,7 +50,7 @@ class NetworkHistory(NamedTuple):
             else None)
 
 
-class History(NamedTuple):
+class SearchHistory(NamedTuple):
   """The history of a search. `str` of it is the leaderboard as plain text.
 
   Attributes:
@@ -107,6 +107,14 @@ class History(NamedTuple):
         row["own_val_loss"] = own.get(row["name"])
     return rows
 
+  def cells(self) -> list[list[str]]:
+    """Returns the rows of the leaderboard as text, their headings first."""
+    rows = self.rows()
+    if not rows:
+      return []
+    return [[name.replace("best_epoch", "best epoch") for name in rows[0]]] + [
+        [_cell(name, value) for name, value in row.items()] for row in rows]
+
   def table(self) -> str:
     """Returns the leaderboard as plain text."""
     output = io.TextIOWrapper(io.BytesIO(), "utf-8")
@@ -125,13 +133,10 @@ class History(NamedTuple):
     from rich import console as rich_console
     from adanet.console import printable
     from adanet.console import tables
-    rows = self.rows()
-    if not rows:
+    cells = self.cells()
+    if not cells:
       return [_text("No network has ended.")]
-    names = list(rows[0])
-    cells = [[heading(name) for name in names]] + [
-        [printable.printable(cell(name, row[name])) for name in names]
-        for row in rows]
+    cells = [[printable.printable(text) for text in line] for line in cells]
     return tables.new_tables(
         rich_console.Console(width=_WIDTH, file=io.StringIO()), cells,
         lambda cell: "bold" if cell == "ensemble" else "")
@@ -182,12 +187,7 @@ def _text(line):
   return rich_text.Text(line)
 
 
-def heading(name: str) -> str:
-  """Returns the heading of a column of the leaderboard."""
-  return name.replace("best_epoch", "best epoch")
-
-
-def cell(name: str, value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
   """Returns a value of the leaderboard as text."""
   if value is None:
     return ""
@@ -216,7 +216,7 @@ def members(found: dict[str, Any]) -> list[tuple[making.Key, float]]:
           for one in found["networks"] if one["weight"]]
 
 
-def read(path: str) -> History:
+def read(path: str) -> SearchHistory:
   """Returns the history of a search, from its directory."""
   directory = files.Directory(path)
   found = directory.ensemble() or {"networks": [], "ensemble": {}}
@@ -232,4 +232,4 @@ def read(path: str) -> History:
         key.name, key.function, key.iteration, tuple(record.epochs),
         record.best_epoch, record.ended, record.seconds, record.parameters,
         one.get("weight"), from_json(one.get("values", {}))))
-  return History(path, tuple(networks), from_json(found["ensemble"]))
+  return SearchHistory(path, tuple(networks), from_json(found["ensemble"]))

@@ -53,7 +53,7 @@ class Judge:
   """Judges predictions of the held-out rows."""
 
   def __init__(self, compiling: making.Compiling, held_out: Any,
-               example: files.Predictions, names: list[str] | None):
+               example: files.HeldOutPredictions, names: list[str] | None):
     """Traces nothing yet.
 
     Args:
@@ -128,7 +128,7 @@ class Judge:
       self._functions[with_metrics] = self._function(with_metrics)
     return self._functions[with_metrics](outputs, masks)
 
-  def selected(self, networks: list[files.Predictions]) -> tuple[float, ...]:
+  def selected(self, networks: list[files.HeldOutPredictions]) -> tuple[float, ...]:
     """Returns the weights of the networks in the ensemble with the least loss.
     """
     if len(networks) == 1:
@@ -142,7 +142,7 @@ class Judge:
     return found.weights
 
 
-def mean_of(networks: list[files.Predictions], weights: Any
+def mean_of(networks: list[files.HeldOutPredictions], weights: Any
            ) -> tuple[list, list]:
   """Returns the weighted outputs of an ensemble, and their masks."""
   members = [(one, weight) for one, weight in zip(networks, weights) if weight]

@@ -27,10 +27,10 @@ _FIRST_STEPS = 32
 
 Logs = dict[str, float]
 # Is called with the key of a network, and its record so far.
-Report = Callable[[making.Key, files.Record], None]
+Report = Callable[[making.Key, files.NetworkRecord], None]
 
 
-class Task(NamedTuple):
+class NetworkTask(NamedTuple):
   """What to train.
 
   Attributes:
@@ -68,14 +68,14 @@ class Network:
   """A network that trains.
 
   Attributes:
-    task: `Task`.
+    task: `NetworkTask`.
     model: `keras.Model`.
     steps: `Steps`, the functions of the model.
-    record: `files.Record`, of the epochs so far.
+    record: `files.NetworkRecord`, of the epochs so far.
     step: int, how many steps it took in the epoch that is not over.
   """
 
-  def __init__(self, task: Task, data: Any):
+  def __init__(self, task: NetworkTask, data: Any):
     """Makes the model, and traces its functions; the data are not read yet.
 
     Call it in the thread that Keras's settings are of. The functions may run in
@@ -83,7 +83,7 @@ class Network:
 
     Args:
       task: what to train.
-      data: `ArrayData` or `StreamData`.
+      data: `RowData` or `StreamData`.
 
     Raises:
       ValueError: the model cannot be made, or does not take the data.
@@ -102,7 +102,7 @@ class Network:
       except Exception as error:
         raise ValueError(
             f"{task.owner}: {words.one_line(error)}") from error
-    self.record = files.Record()
+    self.record = files.NetworkRecord()
     self._best: Any = None
     self.step = 0  # Of the epoch that is not over.
     self._steps_of_call = _FIRST_STEPS
@@ -124,7 +124,7 @@ class Network:
       variable.assign(np.asarray(value, variable.dtype))
 
   def train(self, folder: files.Folder, report: Report = _nothing,
-            is_stopped: Callable[[], bool] = _never) -> files.Record | None:
+            is_stopped: Callable[[], bool] = _never) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None if it was stopped."""
     saved = time.monotonic()
     while not self.record.ended:
@@ -218,7 +218,7 @@ class Network:
       break
     return float(self._logs.get("loss", 0.))
 
-  def example(self) -> files.Predictions:
+  def example(self) -> files.HeldOutPredictions:
     """Returns predictions of the right shapes; the values mean nothing."""
     rows = getattr(self._data.held_out, "rows", None)
     if rows is not None and not self.model.run_eagerly:
@@ -226,7 +226,7 @@ class Network:
           self.steps.predict.get_concrete_function().structured_outputs)
       shapes = [one.shape[1:] for one in (*outputs, *masks) if one is not None]
       if all(shape.is_fully_defined() for shape in shapes):
-        return files.Predictions(self.steps.outputs, *(
+        return files.HeldOutPredictions(self.steps.outputs, *(
             [None if one is None else np.zeros(
                 [len(rows), *one.shape[1:]], _plain(one.dtype))
              for one in some] for some in (outputs, masks)))
@@ -239,7 +239,7 @@ class Network:
           flat, tf.constant(rows[0]))[0]))
     return []
 
-  def predictions(self) -> files.Predictions:
+  def predictions(self) -> files.HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
     parts = []
     for flat, rows in self._data.held_out.calls(self._check_size):
@@ -254,9 +254,9 @@ class Network:
           f"{self.task.owner} returns outputs whose shapes differ from batch to "
           "batch: expected one shape, because an ensemble is their mean."
       ) from error
-    return files.Predictions(self.steps.outputs, outputs, masks)
+    return files.HeldOutPredictions(self.steps.outputs, outputs, masks)
 
-  def finish(self, folder: files.Folder) -> files.Record:
+  def finish(self, folder: files.Folder) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
     model, record = self.model, self.record
     optimizer = model.optimizer
@@ -331,12 +331,12 @@ def _fixed_size(model):
   return sizes.pop() if len(sizes) == 1 else None
 
 
-def train_network(task: Task, data: Any, directory: str) -> files.Record | None:
+def train_network(task: NetworkTask, data: Any, directory: str) -> files.NetworkRecord | None:
   """Trains a network in a worker of an executor; returns its record.
 
   Args:
     task: what to train.
-    data: as `ArrayData.saved` or `StreamData.saved` returned it.
+    data: as `RowData.saved` or `StreamData.saved` returned it.
     directory: str, the folder of the search.
 
   Returns:

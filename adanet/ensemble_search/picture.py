@@ -13,7 +13,7 @@ _MAX_CURVES = 12
 
 
 def plot(history: Any, path: Any = None) -> Any:
-  """Returns a figure; see `History.plot`."""
+  """Returns a figure; see `SearchHistory.plot`."""
   figure = _figure(history)
   if path is not None:
     kind = os.path.splitext(os.fspath(path))[1][1:].lower()
@@ -87,15 +87,12 @@ def _drawn(history):
 
 def _table(page, history, y):
   """Draws the leaderboard; returns the y below."""
-  rows = history.rows()[:25]
-  if not rows:
+  cells = history.cells()[:26]
+  if not cells:
     return y
   page.text(page_lib.MARGIN, y, "Leaderboard", 10, fontweight="bold")
   y += .25
-  from adanet.ensemble_search import history as history_lib  # pylint: disable=g-import-not-at-top
-  names = list(rows[0])
-  cells = [[history_lib.heading(name) for name in names]] + [
-      [history_lib.cell(name, row[name]) for name in names] for row in rows]
+  names = cells[0]
   widths = [max(page_lib.text_width(line[i], 7.5, "bold") for line in cells)
             for i in range(len(names))]
   for number, line in enumerate(cells):

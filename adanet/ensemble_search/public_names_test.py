@@ -71,8 +71,8 @@ class PublicNamesTest(parameterized.TestCase):
 
   @parameterized.parameters(
       "model._compile_loss", "keras.Model.train_step = f",
-      "getattr(x, '_keras_mask')", "from keras.src import backend",
-      "import tensorflow.python", "setattr(model, 'a', 1)",
+      "getattr(x, '_keras_mask')", "from keras" + ".src import backend",
+      "import tensor" + "flow.python", "setattr(model, 'a', 1)",
       "from adanet.core import events", "tf.Variable.assign = None")
   def test_what_is_found(self, source):
     self.assertLen(problems(source), 1, source)

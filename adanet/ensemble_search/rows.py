@@ -153,7 +153,7 @@ class Batches:
     return (*parts, None, None)[:2]
 
 
-class ArrayData:
+class RowData:
   """Arrays that train, and held-out ones.
 
   Attributes:
@@ -180,7 +180,7 @@ class ArrayData:
     """Yields the batches of an epoch behind the first `start` ones."""
     return self.trained.calls(self._batch_size, self.order(epoch), start)
 
-  def saved(self, folder: str) -> "Saved":
+  def saved(self, folder: str) -> "SavedRows":
     """Writes all arrays to a folder, once; returns what a worker reads."""
     os.makedirs(folder, exist_ok=True)
 
@@ -189,7 +189,7 @@ class ArrayData:
         return None
       path = os.path.join(folder, arrays.digest(array))
       if isinstance(array, np.memmap) and array.filename:
-        return _File(array.filename, (
+        return _ArrayFile(array.filename, (
             array.dtype.str, array.shape, array.offset))
       if isinstance(array, np.ndarray) or (
           isinstance(array, tf.Tensor) and array.dtype != tf.string):
@@ -202,7 +202,7 @@ class ArrayData:
           else:
             pickle.dump(_parts(array), file)
         os.replace(temporary, path)
-      return _File(path)
+      return _ArrayFile(path)
 
     parts = {}
     for name, rows in (("trained", self.trained), ("held_out", self.held_out)):
@@ -210,7 +210,7 @@ class ArrayData:
         raise TypeError("validation_data has batches of several shapes, which "
                         "an executor cannot get: give arrays.")
       parts[name] = (keras.tree.map_structure(written, rows.batch), rows.rows)
-    return Saved(folder, parts, self._batch_size, self._seed)
+    return SavedRows(folder, parts, self._batch_size, self._seed)
 
 
 def _parts(array):
@@ -224,7 +224,7 @@ def _parts(array):
   return "text", array.numpy()
 
 
-class Saved:
+class SavedRows:
   """Arrays in files, for a worker of an executor."""
 
   def __init__(self, folder: str, parts: Any, batch_size: int, seed: int):
@@ -232,7 +232,7 @@ class Saved:
     self._parts = parts
     self._rest = batch_size, seed
 
-  def loaded(self) -> ArrayData:
+  def loaded(self) -> RowData:
     """Returns the data, whose tensors this process has once."""
     def made():
       opened: dict[Any, Any] = {}
@@ -242,7 +242,7 @@ class Saved:
           opened[path] = _read(path)
         return opened.get(path)
 
-      return ArrayData(*(Rows(_mapped(read, batch), rows)
+      return RowData(*(Rows(_mapped(read, batch), rows)
                          for batch, rows in self._parts.values()), *self._rest)
 
     return once(repr((self._folder, self._rest, [
@@ -258,7 +258,7 @@ def once(key: str, made: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class _File:
+class _ArrayFile:
   """A file with an array; `memmap` has its type, shape and offset."""
   path: str
   memmap: Any = None
@@ -266,7 +266,7 @@ class _File:
 
 def _mapped(function, value):
   """Returns a structure whose files became arrays."""
-  if value is None or isinstance(value, _File):
+  if value is None or isinstance(value, _ArrayFile):
     return function(value)
   if isinstance(value, dict):
     return {key: _mapped(function, one) for key, one in value.items()}
@@ -274,7 +274,7 @@ def _mapped(function, value):
 
 
 def _read(file):
-  """Returns the array of a file that `ArrayData.saved` wrote or named."""
+  """Returns the array of a file that `RowData.saved` wrote or named."""
   path = file.path
   if file.memmap is not None:
     dtype, shape, offset = file.memmap

@@ -40,7 +40,7 @@ def _is_notebook() -> bool:
   return hasattr(ipython and ipython.get_ipython(), "kernel")
 
 
-class Display:
+class SearchDisplay:
   """Shows what happens. Threads may report."""
 
   def __init__(self, verbose: Any):
@@ -85,7 +85,7 @@ class Display:
       parts.append(f"{len(held_out):,} held out")
     self.line(f"{', '.join(parts)}; directory {path}")
 
-  def epoch(self, key: making.Key, record: files.Record) -> None:
+  def epoch(self, key: making.Key, record: files.NetworkRecord) -> None:
     """Shows an epoch of a network."""
     with self._lock:
       cells = _of_epoch(key, record)
@@ -97,7 +97,7 @@ class Display:
         self._rows[key] = cells
       self._draw()
 
-  def network(self, key: making.Key, record: files.Record) -> None:
+  def network(self, key: making.Key, record: files.NetworkRecord) -> None:
     """Shows that a network has ended."""
     with self._lock:
       self._rows.pop(key, None)
@@ -133,7 +133,7 @@ class Display:
     """Shows that all is saved."""
     self.line("Stopped. What was trained is saved: call fit again to go on.")
 
-  def ended(self, found: history_lib.History, is_stopped: bool) -> None:
+  def ended(self, found: history_lib.SearchHistory, is_stopped: bool) -> None:
     """Shows the ensemble."""
     rows = found.rows()
     if is_stopped:
@@ -156,8 +156,8 @@ class Display:
 
 @contextlib.contextmanager
 def shown(verbose: Any):
-  """Yields a `Display`, which leaves the terminal as it was."""
+  """Yields a `SearchDisplay`, which leaves the terminal as it was."""
   with contextlib.ExitStack() as exits:
-    display = Display(verbose)
+    display = SearchDisplay(verbose)
     display.open(exits)
     yield display

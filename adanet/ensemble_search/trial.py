@@ -30,7 +30,7 @@ _OF_PROBABILITIES = ("SparseCategoricalCrossentropy", "CategoricalCrossentropy",
                      "BinaryCrossentropy")
 
 
-class Tried(NamedTuple):
+class TrialResult(NamedTuple):
   """What was found out before the first step.
 
   Attributes:
@@ -73,13 +73,13 @@ def check_compiling(given: making.Compiling) -> None:
                          "Model.compile takes.")
 
 
-def tried(tasks: list[list[network_lib.Task]], data: Any,
-          directory: files.Directory, given: making.Compiling) -> Tried:
+def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
+          directory: files.Directory, given: making.Compiling) -> TrialResult:
   """Tries all functions; see the module.
 
   Args:
     tasks: lists of the tasks of each iteration.
-    data: `ArrayData` or `StreamData`.
+    data: `RowData` or `StreamData`.
     directory: of the search.
     given: what models that are not compiled are compiled with.
 
@@ -124,7 +124,7 @@ def tried(tasks: list[list[network_lib.Task]], data: Any,
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
   found.update({name: digest.text(getattr(given, name)) for name in (
       "loss", "loss_weights", "optimizer")})
-  return Tried(made, judge, compiling, named, found, digest.unknown)
+  return TrialResult(made, judge, compiling, named, found, digest.unknown)
 
 
 def _next_tasks(tasks, directory):
