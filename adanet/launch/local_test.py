@@ -29,9 +29,6 @@ class EndTest(launches.LaunchTestCase):
             task, "".join(jobs), 80 - len(f"[{task}] ")) for task in
          ("chief:0", "evaluator:0", "ps:0", "worker:0", "worker:1")], lines)
 
-  def test_quiet(self):
-    self.assertEqual((0, ""), self.run_job("")[:2])
-
   def _run_alone(self, program, *flags):
     """Runs a program as it is; returns the status, and its one line."""
     self.create_tempfile(self.program, program)
@@ -59,6 +56,7 @@ time.sleep(1000)""", "--evaluator")
         line, r"^adanet-launch: (\w+):0 has the model_dir '/\1:0', and "
         r"(\w+):0 has '/\2:0': all tasks must have the same\.")
 
+  @level.gate
   def test_one_warning_names_the_open_ports(self):
     _, output, errors = self.run_job(
         "print(os.environ['TF_CONFIG'])", "--noprivate_network")
@@ -90,6 +88,7 @@ time.sleep(1000)""")
     self.assertIn("launch_the_rocket", lines[-1])
     self.assertNotIn("starts again", errors)
 
+  @level.gate
   def test_no_way_to_the_internet(self):
     status, _, errors = self.run_job("""
 import socket
@@ -207,6 +206,7 @@ if me == "chief:0":
 """)
     self.assertEqual((0, ""), (status, errors))
 
+  @level.gate
   def test_program_that_cannot_be_executed(self):
     path = self.create_tempfile(
         os.path.join(self.folder, "train"), "no program").full_path
@@ -239,6 +239,7 @@ if me == "chief:0" and not runs():
       with open(os.path.join(logs, name)) as f:
         self.assertEqual(once * count, f.read())
 
+  @level.gate
   def test_closed_output(self):
     self.write("works()\nprint(me)\nprint('more')")
     launch = self.start(*(launches.SHAPE + (self.program,)))

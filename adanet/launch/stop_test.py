@@ -29,7 +29,8 @@ works()
 touch(me)
 time.sleep(1000)"""
 
-  @parameterized.parameters(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+  @parameterized.parameters(level.first([
+      signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
   def test_signal(self, number):
     self.write(self._BODY)
     launch = self.start(*(launches.SHAPE + (self.program,)))
@@ -43,6 +44,7 @@ time.sleep(1000)"""
     self.assertNotIn("failed", errors)
     self.assertEmpty(launch.left())
 
+  @level.gate
   def test_nohup(self):
     self.write(self._BODY)
     launch = self.start(
@@ -71,6 +73,7 @@ time.sleep(1000)""")
         launch.finish()[1].splitlines())
     self.assertEmpty(launch.left())
 
+  @level.gate
   def test_stopped_task(self):
     self.write(self._BODY.replace(
         "time.sleep", "os.kill(os.getpid(), signal.SIGSTOP) if me == 'ps:0' "
@@ -142,7 +145,7 @@ time.sleep(1000)""")
         "30 steps that were trained since are lost." in errors, errors)
     self.assertEmpty(launch.left())
 
-  @parameterized.parameters(False, True)
+  @parameterized.parameters(level.first([True, False]))
   def test_killed(self, is_all):
     self.write(launches.LEAVES_MORE + "touch(me)\ntime.sleep(1000)")
     launch = self.start(*(launches.SHAPE + (self.program,)))

@@ -7,6 +7,7 @@ import re
 
 from absl.testing import absltest
 from adanet.testing import launches
+from adanet.testing import level
 
 
 class TerminalTest(launches.LaunchTestCase):
@@ -58,6 +59,7 @@ for step in range(5):
             task, step))
     self.assertRegex(shown, "\033\\[3[0-9]m\\[chief:0\\]")
 
+  @level.gate
   def test_no_color(self):
     shown = self._run("print('hello')", NO_COLOR="1")
     self.assertCountEqual(
