@@ -94,17 +94,15 @@ class ClusterFaultsTest(absltest.TestCase):
 
   @level.gate
   def test_kill_chief_and_parameter_server(self):
-    job = self._started(strategy=distributed.BalancedStrategy(
+    job = self._started(step_secs=.05, strategy=distributed.BalancedStrategy(
         costs="measured", sizes="measured"))
-    step = job.await_step(10, "worker:1")
-    count = len(job.seen)
-    job.signal("worker:1", signal.SIGKILL)
-    job.start("worker:1")
-    job.await_step(step + 1, "worker:1", since=job.started("worker:1"))
-    # Nothing was restored for a worker.
-    self.assertEmpty([s for s in job.seen[count:]
-                      if isinstance(s.event, events.Resumed)])
-    step = job.await_step(25, "chief:0")
+
+    def saved():
+      return max((s.event.global_step for s in job.seen
+                  if isinstance(s.event, events.CheckpointSaved)), default=0)
+
+    job.wait(saved, 60., "a checkpoint in the middle of the iteration")
+    step = job.progress("chief:0")[-1].event.global_step
     count = len(job.seen)
     job.signal("chief:0", signal.SIGKILL)
     time.sleep(.3)
@@ -116,8 +114,7 @@ class ClusterFaultsTest(absltest.TestCase):
     self.assertGreaterEqual(resumed.global_step, step)
     self.assertIsNotNone(resumed.saved_step)
     self.assertNotIn("parameter server", job.log("worker:0"))
-    saved = max(s.event.global_step for s in job.seen
-                if isinstance(s.event, events.CheckpointSaved))
+    last_saved = saved()
     count = len(job.seen)
     job.signal("ps:0", signal.SIGKILL)
     time.sleep(.3)
@@ -127,7 +124,7 @@ class ClusterFaultsTest(absltest.TestCase):
     steps = [s.event.global_step for s in job.seen[count:]
              if s.task == "chief:0" and isinstance(s.event, events.Resumed)]
     self.assertLen(steps, 1)
-    self.assertGreaterEqual(steps[0], saved)
+    self.assertGreaterEqual(steps[0], last_saved)
     # What was measured was used again.
     for what in ("costs", "sizes"):
       for number in range(2):
@@ -137,14 +134,20 @@ class ClusterFaultsTest(absltest.TestCase):
     for iteration in adanet.report(self._model_dir).iterations:
       self.assertLen(iteration.subnetworks, 2)
       for subnetwork in iteration.subnetworks.values():
-        self.assertGreater(subnetwork.measured_seconds, .02)
+        self.assertGreater(subnetwork.measured_seconds, .05)
         self.assertGreater(subnetwork.measured_bytes, 0)
         self.assertIsNotNone(subnetwork.loss)
 
   @level.gate
   def test_stop_and_go_on_in_another_size(self):
-    job = self._started()
-    job.await_step(10, "chief:0")
+    job = self._started(step_secs=.1)
+    step = job.await_step(5, "worker:1")
+    # A worker that comes back trains on. Nothing is restored for it.
+    job.signal("worker:1", signal.SIGKILL)
+    job.start("worker:1")
+    job.await_step(step + 1, "worker:1", since=job.started("worker:1"))
+    self.assertEmpty([s for s in job.seen
+                      if isinstance(s.event, events.Resumed)])
     asked = time.monotonic()
     for name in job.names:
       job.signal(name, signal.SIGTERM)
