@@ -15,7 +15,6 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.testing import processes
@@ -29,9 +28,7 @@ from benchmarks import executor
 from benchmarks import plan
 from benchmarks import program
 from benchmarks import scope
-from benchmarks import search
 from benchmarks import timing
-from benchmarks import training
 from benchmarks import variables
 
 
@@ -46,23 +43,6 @@ class _OthersServers(placement.RoundRobinStrategy):
   def subnetwork_devices(self, num_subnetworks, subnetwork_index):
     return super().subnetwork_devices(
         num_subnetworks, (subnetwork_index + 1) % num_subnetworks)
-
-
-def _trains_nothing(self, **kwargs):
-  _train_op(self, **kwargs)
-  return tf_compat.v1.no_op()
-
-
-def _keeps_nothing(self, **kwargs):
-  train_op = _train_op(self, **kwargs)
-  self.train_op = tf_compat.v1.no_op()
-  return train_op
-
-
-def _builds_twice(self, *args, **kwargs):
-  subnetwork = _subnetwork(self, *args, **kwargs)
-  tf_compat.v1.matmul(*subnetwork.logits.op.inputs[0].op.inputs, name="again")
-  return subnetwork
 
 
 # It fails when it reads a line, and does not end otherwise.
@@ -89,8 +69,6 @@ else:
   sys.stdin.readline()
 """
 
-_train_op = search.Builder.build_subnetwork_train_op
-_subnetwork = search.Builder.build_subnetwork
 _worker = plan_lib.PlacementPlan.worker
 
 
@@ -126,25 +104,6 @@ class BenchmarksTest(parameterized.TestCase):
     with mock.patch.object(plan_lib.PlacementPlan, method, wrong):
       with self.assertRaises(program.CheckError):
         benchmark.measure(placement, num_turns=2)
-
-  @parameterized.parameters(
-      (_trains_nothing, "the loop does not train"),
-      (_keeps_nothing, "the train ops do not train"))
-  def test_refuses_wrong_loops(self, wrong, message):
-    with mock.patch.object(search.Builder, "build_subnetwork_train_op", wrong):
-      with self.assertRaisesRegex(program.CheckError, message):
-        training.measure_steps(None, num_turns=2)
-
-  def test_refuses_graphs_with_more(self):
-    with self.assertRaisesRegex(program.CheckError, "workers build"):
-      training.measure_graphs(types.SimpleNamespace(
-          RoundRobinStrategy=placement.ReplicationStrategy,
-          ReplicationStrategy=placement.ReplicationStrategy))
-
-  def test_refuses_what_is_built_twice(self):
-    with mock.patch.object(search.Builder, "build_subnetwork", _builds_twice):
-      with self.assertRaisesRegex(program.CheckError, "built twice"):
-        training.measure_graphs(placement)
 
   def test_rows_of_steps(self):
     found = _found()

@@ -11,7 +11,6 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
-from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import processes
 from benchmarks import program
@@ -262,28 +261,6 @@ class ValueBenchmarkTest(parameterized.TestCase):
     self.assertLen(
         {(styles[name]["color"], styles[name]["marker"]) for name in names},
         len(rows))
-
-
-@level.gate
-class SideTest(absltest.TestCase):
-  """Both sides do the same."""
-
-  def test_stops_where_keras_does(self):
-    rule = adanet.EarlyStopping(5, 1, min_delta=9.)  # No check is a gain again.
-    for way in (value_task.SELECTION_1, value_task.LOOP):
-      job = value_task.Job(way, "diabetes", 0, 25, 2, rule)
-      result, = value.run_all([job], [tuple(os.sched_getaffinity(0))]).values()
-      self.assertEqual([10, 10], list(result["steps"].values()), way)
-      self.assertEqual(set(value_task.WAYS[way].choices), set(result["losses"]))
-
-  def test_keras_users_get_the_same_rows(self):
-    for way in (value_keras.SEARCH, value_keras.LOOP):
-      job = value_keras.KerasJob(way, "diabetes", 0, 2, 3)
-      result, = value.run_all([job], [tuple(os.sched_getaffinity(0))],
-                              value_keras.answer).values()
-      # Of 442 rows, 353 are not of the test, and of these 282 to train on.
-      self.assertEqual([27, 27], list(result["steps"].values()), way)
-      self.assertEqual([""], list(result["losses"]))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import textwrap
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from docs import scaling
@@ -14,6 +15,7 @@ import runfiles
 _MACHINES = scaling.Machines(.1, 10e6, 1.25e9)
 
 
+@level.gate
 class ScalingTest(parameterized.TestCase):
 
   def test_page(self):

@@ -12,6 +12,8 @@ from before it. A constant before the loop is what the name means if the loop
 has no round, so that is not found.
 """
 
+import ast
+
 import beniget
 import gast
 
@@ -33,6 +35,53 @@ def _constants(tree):
           isinstance(node.value, gast.Constant) for target in node.targets}
 
 
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _in_scope(scope):
+  """Yields the nodes of a function or a module, without inner functions'."""
+  nodes = [scope]
+  while nodes:
+    node = nodes.pop()
+    yield node
+    if node is scope or not isinstance(node, _SCOPES):
+      nodes.extend(ast.iter_child_nodes(node))
+
+
+def _names(nodes, context):
+  """Returns the nodes of names in a context, such as `ast.Load`."""
+  return {one for node in nodes for one in ast.walk(node)
+          if isinstance(one, ast.Name) and isinstance(one.ctx, context)}
+
+
+def _may_overwrite(source):
+  """Whether a name of a loop is used outside of all loops with that name.
+
+  Most files have no such name, and this takes little time.
+  """
+  tree = ast.parse(source)
+  for scope in ast.walk(tree):
+    if scope is not tree and not isinstance(scope, _SCOPES):
+      continue
+    inside = {}  # From each name of a loop to the nodes in loops with it.
+    for loop in _in_scope(scope):
+      if isinstance(loop, (ast.For, ast.AsyncFor)):
+        used = _names(loop.body, ast.Load)
+        for target in _names([loop.target], ast.Store):
+          inside.setdefault(target.id, set()).update(used)
+    for one in ast.walk(scope) if inside else ():
+      if isinstance(one, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        used = _names([one.elt], ast.Load)
+        for target in _names(
+            [generator.target for generator in one.generators], ast.Store):
+          if target.id in inside:
+            inside[target.id].update(used)
+    if inside and any(one.id in inside and one not in inside[one.id]
+                      for one in _names([scope], ast.Load)):
+      return True
+  return False
+
+
 def check(source):
   """Checks the text of a Python file.
 
@@ -42,6 +91,8 @@ def check(source):
   Returns:
     A sorted list of `(line number, message)`.
   """
+  if not _may_overwrite(source):
+    return []
   tree = gast.parse(source)
   chains = _Chains()
   chains.visit(tree)

@@ -6,6 +6,7 @@ Bazel does not know these files as inputs of this test, so its target is tagged
 to run each time, on this machine.
 """
 
+import functools
 import os
 import sys
 
@@ -48,6 +49,7 @@ def _library():
           not path.startswith(_ABOVE_ALL)}
 
 
+@functools.lru_cache(maxsize=None)
 def _sources(*suffixes):
   """Returns a dict from path to text of the files with these suffixes."""
   # The runfile is a link into the source tree.

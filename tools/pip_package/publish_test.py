@@ -41,35 +41,6 @@ _DEPENDENCIES = virtual_environment.fetched_packages()
 _TENSORFLOW = "tensorflow-cpu" if any(
     "/tensorflow_cpu-" in path for path in _DEPENDENCIES) else "tensorflow"
 
-# Fits the only weight of each of two subnetworks to the number 3, on a cluster
-# of three servers.
-_TRAIN = """if True:
-  import json, os, sys
-  import adanet
-  strategy = adanet.distributed.RoundRobinStrategy()
-  strategy.config = config = adanet.tf_compat.RunConfig()
-  assert strategy.should_build_subnetwork(2, 1)
-  assert "tensorflow" not in sys.modules
-
-  tf = adanet.tf_compat.v1
-  servers = [
-      tf.train.Server(config.cluster_spec, job_name=job, task_index=index)
-      for job, index in (("ps", 0), ("ps", 1), ("chief", 0))]
-  with tf.Graph().as_default():
-    weights = []
-    for i in range(2):
-      with strategy.subnetwork_devices(2, i):
-        weights.append(tf.get_variable("w%d" % i, initializer=0.))
-    loss = tf.add_n([tf.square(w - 3.) for w in weights])
-    step = tf.train.GradientDescentOptimizer(.5).minimize(loss)
-    with tf.Session(servers[-1].target) as session:
-      session.run(tf.global_variables_initializer())
-      session.run(step)
-      print(json.dumps([adanet.__file__, adanet.__version__] + [
-          [w.device, float(session.run(w))] for w in weights]), flush=True)
-  os._exit(0)  # A server cannot be stopped.
-"""
-
 
 class _AnyAnswer(server.BaseHTTPRequestHandler):
   """Answers with the status and the reason that the path names."""
@@ -223,24 +194,20 @@ class PublishTest(parameterized.TestCase):
 
   def test_plans(self):
     flags = ["--workers=3", "--subnetworks=5"]
-    for program in (["adanet-plan"],
-                    ["python3", "-m", "adanet.distributed.plan"]):
-      code, output = self.environment.run(
-          *program, *flags, "--drop_remainder", "--strict")
-      self.assertEqual(1, code, output)
-      self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)
+    code, output = self.environment.run(
+        "adanet-plan", *flags, "--drop_remainder", "--strict")
+    self.assertEqual(1, code, output)
+    self.assertIn("\nNo worker trains subnetworks 3, 4. ", output)
     # Matplotlib is not installed.
     code, output = self.environment.run("adanet-plan", *flags, "--format=svg")
     self.assertEqual(2, code, output)
     self.assertIn("pip install 'adanet-distributed[plot]'\n", output)
 
   def test_reports(self):
-    for program in (["adanet-report"], ["python3", "-m", "adanet.history"]):
-      code, output = self.environment.run(*program, "/nonexistent")
-      self.assertEqual(2, code, output)
-      self.assertEqual(
-          "adanet-report: model_dir='/nonexistent': expected a folder.\n",
-          output)
+    code, output = self.environment.run("adanet-report", "/nonexistent")
+    self.assertEqual(2, code, output)
+    self.assertEqual(
+        "adanet-report: model_dir='/nonexistent': expected a folder.\n", output)
 
   def test_pip_builds_the_sdist_into_the_wheel(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
@@ -252,18 +219,6 @@ class PublishTest(parameterized.TestCase):
     self.assertIn(_SDIST.name, output)
     # Not compared as files: another Python may compress otherwise.
     self.assertEqual(_contents(_WHEEL), _contents(folder / _WHEEL.name))
-
-  def test_trains_on_a_cluster(self):
-    tf_config = {"cluster": processes.free_cluster(chief=1, ps=2),
-                 "task": {"type": "chief", "index": 0}}
-    code, output = self.environment.python(
-        _TRAIN, TF_CONFIG=json.dumps(tf_config), CUDA_VISIBLE_DEVICES="-1",
-        TF_CPP_MIN_LOG_LEVEL="2")
-    self.assertEqual(0, code, output)
-    self.assertEqual(
-        [self.environment.site_packages + "/adanet/__init__.py",
-         version.VERSION, ["/job:ps/task:0", 3.], ["/job:ps/task:1", 3.]],
-        json.loads(output.splitlines()[-1]))
 
 
 if __name__ == "__main__":
