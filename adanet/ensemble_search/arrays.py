@@ -153,6 +153,37 @@ def tensor(array: Any) -> Any:
   return tf.convert_to_tensor(_with_floatx(np.asarray(array)))
 
 
+def parts(array: Any) -> list[np.ndarray]:
+  """Returns the arrays of numbers that a tensor or an array consists of."""
+  if isinstance(array, tf.RaggedTensor):
+    return [*parts(array.flat_values), *(
+        one.numpy() for one in array.nested_row_splits)]
+  if isinstance(array, tf.SparseTensor):
+    return [*parts(array.values), array.indices.numpy(),
+            array.dense_shape.numpy()]
+  found = np.asarray(array)
+  if found.dtype != object:
+    return [found]
+  return [np.frombuffer(b"".join(found.flat), np.uint8), np.array(
+      list(map(len, found.flat)), np.int64).reshape(found.shape)]
+
+
+def of_parts(spec: Any, found: list[np.ndarray]) -> Any:
+  """Returns the tensor of a `TypeSpec` that `parts` has divided."""
+  values, *rest = found
+  if spec.dtype == tf.string:
+    lengths, *rest = rest
+    ends = np.cumsum(lengths)
+    values = np.array([
+        values[end - size:end].tobytes() for end, size in zip(
+            ends, lengths.flat)], object).reshape(lengths.shape)
+  values = tf.constant(values, spec.dtype)
+  if isinstance(spec, tf.RaggedTensorSpec):
+    return tf.RaggedTensor.from_nested_row_splits(values, rest)
+  return (tf.SparseTensor(rest[0], values, rest[1]) if isinstance(
+      spec, tf.SparseTensorSpec) else values)
+
+
 def check_frames(x: Any, y: Any, held_out: Any) -> None:
   """Checks the names of rows and columns, where data have some.
 

@@ -94,9 +94,9 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   batch = checked_batch("", (x, y, sample_weight))
   if class_weight is not None:
     if sample_weight is not None:
-      raise ValueError("class_weight and sample_weight are both given: expected "
-                       "one of them. Multiply the weights of classes into "
-                       "sample_weight.")
+      raise ValueError("class_weight and sample_weight are both given: "
+                       "expected one of them. Multiply the weights of classes "
+                       "into sample_weight.")
     batch = (*batch[:2], arrays.weights_of_classes(
         batch[1] if len(batch) > 1 else None, class_weight))
   count = arrays.rows_of("x", batch[0])

@@ -53,7 +53,8 @@ class Digest:
       found = _unnumbered(json.dumps(
           json.loads(model.to_json()).get("config"), sort_keys=True))
       found = re.sub(r'"keras_history": \["[^"]*"', "", found)
-    except Exception:  # A class of a user without a config.  # pylint: disable=broad-except
+    except Exception:  # pylint: disable=broad-except
+      # A class of a user without a config.
       found = self._of(function, 0)
     return _hash(f"{type(model).__name__} {found} {shapes}")
 
@@ -73,7 +74,8 @@ class Digest:
     if isinstance(value, (set, frozenset)):
       return "{%s}" % ", ".join(sorted(map(of, value)))
     if isinstance(value, functools.partial):
-      return f"partial({of(value.func)}, {of(value.args)}, {of(value.keywords)})"
+      return "partial(%s)" % ", ".join(map(of, (
+          value.func, value.args, value.keywords)))
     if isinstance(value, types.MethodType):
       return f"{of(value.__self__)}.{of(value.__func__)}"
     if isinstance(value, types.FunctionType):

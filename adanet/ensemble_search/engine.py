@@ -14,7 +14,6 @@ import time
 from typing import Any
 
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import words
 
@@ -23,7 +22,7 @@ _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
 
 # The key of a network that has ended, and its record.
-Ended = tuple[making.Key, files.NetworkRecord]
+Ended = tuple[files.Key, files.NetworkRecord]
 
 
 class Stop:
@@ -49,7 +48,7 @@ class Stop:
 def in_threads(tasks: list[network_lib.NetworkTask], data: Any,
                directory: files.Directory, stop: Stop,
                report: network_lib.Report,
-               made: dict[making.Key, network_lib.Network]) -> Iterator[Ended]:
+               made: dict[files.Key, network_lib.Network]) -> Iterator[Ended]:
   """Trains networks in threads, one a core.
 
   Models are made and traced in this thread, just before their turn.
@@ -67,7 +66,7 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: Any,
   """
   count = len(os.sched_getaffinity(0))
   waiting = list(tasks)
-  running: dict[futures.Future, making.Key] = {}
+  running: dict[futures.Future, files.Key] = {}
   with futures.ThreadPoolExecutor(count) as pool:
     try:
       while waiting or running:
@@ -103,7 +102,7 @@ def _made(task, data, directory, made):
 def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
                      directory: files.Directory, stop: Stop,
                      report: network_lib.Report,
-                     made: dict[making.Key, network_lib.Network]
+                     made: dict[files.Key, network_lib.Network]
                     ) -> Iterator[Ended]:
   """Trains networks that read a dataset together; see `in_threads`.
 
@@ -114,22 +113,29 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
   running: list[tuple[network_lib.Network, files.Folder]] = []
   with futures.ThreadPoolExecutor(min(_MAX_SHARED, len(tasks) or 1)) as pool:
 
-    def of_all(function):
-      return list(pool.map(lambda one: function(*one), running))
+    def of_all(some, function, *args):
+      return list(pool.map(lambda one: function(*one, *args), some))
+
+    def taken(one, folder, flat, rows):
+      del folder  # Unused.
+      return at[id(one)].take(flat, rows, stop.is_set)
 
     saved = time.monotonic()
     try:
       while (waiting or running) and not stop.is_set():
         while waiting and len(running) < _MAX_SHARED:
           running.append(_made(waiting.pop(0), data, directory, made))
-        at = {id(one): _PlaceInEpoch(one) for one, _ in running}
-        for flat, rows in data.calls(len(running[0][0].record.epochs)):
-          if not all(of_all(lambda one, _: at[id(one)].take(  # pylint: disable=cell-var-from-loop
-              flat, rows, stop.is_set))):  # pylint: disable=cell-var-from-loop
+        some = [one for one in running if not one[0].record.ended]
+        epoch = min((len(one.record.epochs) for one, _ in some), default=0)
+        if data.has_epochs:
+          some = [one for one in some if len(one[0].record.epochs) == epoch]
+        at = {id(one): _PlaceInEpoch(one) for one, _ in some}
+        for flat, rows in data.calls(epoch) if some else ():
+          if not all(of_all(some, taken, flat, rows)):
             break
         else:
-          of_all(lambda one, _: one.end_epoch())
-          for one, _ in running:
+          of_all(some, lambda one, _: one.end_epoch())
+          for one, _ in some:
             report(one.task.key, one.record)
         ended = [one for one in running if one[0].record.ended]
         running = [one for one in running if not one[0].record.ended]
@@ -137,14 +143,14 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
           yield one.task.key, one.finish(folder)
         del ended
         if time.monotonic() - saved > 10:
-          of_all(lambda one, folder: one.save(folder))
+          of_all(running, lambda one, folder: one.save(folder))
           saved = time.monotonic()
     except BaseException:
       stop.set()
       raise
     finally:
       if stop.is_set():
-        of_all(lambda one, folder: one.save(folder))
+        of_all(running, lambda one, folder: one.save(folder))
 
 
 class _PlaceInEpoch:
@@ -182,8 +188,8 @@ def on_executor(tasks: list[network_lib.NetworkTask], data: Any,
     RuntimeError: a worker died.
   """
   saved = data.saved(os.path.join(directory.path, "data"))
-  running: dict[Any, making.Key] = {}
-  shown: dict[making.Key, int] = {}
+  running: dict[Any, files.Key] = {}
+  shown: dict[files.Key, int] = {}
   try:
     for task in tasks:
       running[executor.submit(

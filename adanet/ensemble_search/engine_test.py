@@ -20,6 +20,7 @@ from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
 from adanet.testing import engines
+from adanet.testing import level
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -81,7 +82,7 @@ class EngineTest(parameterized.TestCase):
   def test_threads_twice(self):
     self._check(fitted(self.create_tempdir().full_path))
 
-  @parameterized.parameters("pool", "dask")
+  @parameterized.parameters(*level.first(["pool", "dask"]))
   def test_executors(self, name):
     opened = (engines.process_pool(1) if name == "pool" else
               engines.dask_cluster(1))
@@ -113,7 +114,7 @@ class EngineTest(parameterized.TestCase):
     fit = {"validation_data": (X, Y), "epochs": 3, "patience": 9}
     self._check(search, "read", batches, **fit)
 
-  @parameterized.parameters(6, 7, 8, 13)
+  @parameterized.parameters(*level.first([8, 6, 7, 13]))
   def test_killed_behind_any_file(self, count):
     folder = self.create_tempdir().full_path
     replace, left = os.replace, [count]
@@ -130,7 +131,7 @@ class EngineTest(parameterized.TestCase):
         fitted(folder)
     self._check(fitted(folder))
 
-  @parameterized.parameters(4, 11)
+  @parameterized.parameters(*level.first([11, 4]))
   def test_stopped_in_an_epoch(self, count):
     folder = self.create_tempdir().full_path
     asked = []
@@ -165,6 +166,9 @@ class EngineTest(parameterized.TestCase):
 
   def test_ctrl_c(self):
     folder = self.create_tempdir().full_path
+    # A job in the background of a shell ignores Ctrl-C.
+    self.addCleanup(signal.signal, signal.SIGINT, signal.signal(
+        signal.SIGINT, signal.default_int_handler))
     report = network.Network.end_epoch
     pressed = []
 
@@ -182,6 +186,7 @@ class EngineTest(parameterized.TestCase):
     self.assertEqual(1, threading.active_count() - sum(
         one.daemon for one in threading.enumerate()))
 
+  @level.gate
   def test_a_killed_program(self):
     folder = self.create_tempdir().full_path
     with subprocess.Popen([sys.executable, "-c", """if True:
@@ -215,6 +220,20 @@ class EngineTest(parameterized.TestCase):
         ["big", "small", "big (2)", "small (2)"],
         [one.name for one in search.history.networks])
 
+  def test_other_limits(self):
+    """Networks that have ended stay; those that train go by the new limits."""
+    folder = self.create_tempdir().full_path
+    fitted(folder)
+    with self.assertLogs("absl") as logs:
+      self._check(fitted(folder, epochs=9, patience=3))
+    self.assertIn("epochs: 6 before, 9 now; patience: 2 before, 3 now: "
+                  "networks that have ended stay", logs.output[0])
+    stopped = self.create_tempdir().full_path
+    fitted(stopped, epochs=10**6, patience=10**6, max_seconds=.5)
+    search = fitted(stopped, epochs=1, patience=9)
+    for one in search.history.networks:
+      self.assertEqual("all epochs", one.ended)
+
   def test_max_seconds(self):
     folder = self.create_tempdir().full_path
     search = fitted(folder, epochs=10**6, patience=10**6, max_seconds=.5)
@@ -222,16 +241,16 @@ class EngineTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^No network has ended yet"):
       print(search.model)
 
-  @parameterized.named_parameters(
+  @parameterized.named_parameters(*level.first([
+      ("model", {"models": {"small": big, "big": big}}, {},
+       r"models\['small'\] makes another model"),
+      ("loss", {"loss": "mae"}, {}, "loss: 'mse' before, 'mae' now"),
       ("x", {}, {"x": X + 1}, "x has other values"),
       ("rows", {}, {"x": X[1:], "y": Y[1:]}, r"x: \[120, 4\] before, \[119"),
       ("y", {}, {"y": Y + 1}, "y has other values"),
-      ("loss", {"loss": "mae"}, {}, "loss: 'mse' before, 'mae' now"),
       ("seed", {"seed": 2}, {}, "seed: 3 before, 2 now"),
       ("names", {"models": {"big": big}}, {},
        r"models\['small'\]: .* before, none now"),
-      ("model", {"models": {"small": big, "big": big}}, {},
-       r"models\['small'\] makes another model"),
       ("activation", {"models": {"big": big, "small": lambda: keras.Sequential([
           L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])}}, {},
        r"models\['small'\] makes another model"),
@@ -239,8 +258,8 @@ class EngineTest(parameterized.TestCase):
       ("rate", {"optimizer": keras.optimizers.Adam(.1)}, {},
        "optimizer has other values"),
       ("batch_size", {}, {"batch_size": 8}, "batch_size: 16 before, 8 now"),
-      ("split", {}, {"validation_split": .3}, "validation_split: 0.2 before"),
-      ("patience", {}, {"patience": 3}, "patience: 2 before, 3 now"))
+      ("split", {}, {"validation_split": .3}, "validation_split: 0.2 before")],
+                                               3))
   def test_another_search(self, arguments, fit, expected):
     if "folder" not in self.expected:
       self.expected["folder"] = tempfile.mkdtemp()
@@ -256,7 +275,7 @@ class EngineTest(parameterized.TestCase):
 
   def test_load(self):
     folder = self.create_tempdir().full_path
-    search = fitted(folder)
+    fitted(folder)
     moved = folder + "-moved"
     os.rename(folder, moved)
     loaded = ensemble_search.LiveEnsembleSearch.load(moved, MODELS)
@@ -269,7 +288,14 @@ class EngineTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
       print(ensemble_search.LiveEnsembleSearch.load(
           moved, {"small": big, "big": small}).model)
-    del search
+    # The shapes of the weights are the same, and what is computed is not.
+    relu = lambda: keras.Sequential([
+        L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])
+    with self.assertRaisesRegex(
+        ValueError, r"^models\['small'\] .*predictions of held-out rows"):
+      print(ensemble_search.LiveEnsembleSearch.load(
+          moved, {"small": relu, "big": big}).members_of(
+              [files.Key(0, 0, "small")]))
 
   def test_old_directory(self):
     folder = self.create_tempdir().full_path

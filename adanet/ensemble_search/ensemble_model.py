@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 import warnings
 
 from adanet import tf_compat
+from adanet.ensemble_search import arrays
+from adanet.ensemble_search import files
 from adanet.ensemble_search import judge
 from adanet.ensemble_search import making
+from adanet.ensemble_search import network
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import words
+import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
+# Of predictions, in parts of the largest one.
+_MAX_APART = .01
 
 
 class EnsembleMember(NamedTuple):
@@ -30,7 +36,8 @@ class EnsembleMember(NamedTuple):
 
 
 def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
-           layout: steps_lib.Layout, path: str) -> Any:
+           layout: steps_lib.Layout, directory: files.Directory,
+           key: files.Key) -> Any:
   """Returns a trained model: made again by its function, with its values.
 
   Args:
@@ -39,7 +46,8 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     compiling: for a model that is not compiled.
     seed: int, that of the network.
     layout: `Layout` of the data.
-    path: str, the file with its values.
+    directory: of the search.
+    key: of the network.
 
   Raises:
     ValueError: the function makes another model than before.
@@ -53,12 +61,43 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
       warnings.filterwarnings("ignore", message="Skipping variable loading")
-      model.load_weights(path)
+      model.load_weights(directory.folder(key).path(files.BEST))
   except Exception as error:
     raise ValueError(
         f"{owner} makes another model than the one that was trained: "
         f"{words.one_line(error)}") from error
+  _check_predictions(owner, model, layout, directory, key)
   return model
+
+
+def _check_predictions(owner, model, layout, directory, key):
+  """Raises an error if a model predicts other values than the trained one.
+
+  Weights alone do not tell a `relu` from a `tanh`.
+  """
+  flat = [arrays.of_parts(spec, parts) for spec, parts in zip(
+      layout.specs, directory.sample())]
+  rows = flat[0].shape[0]
+  if (network.fixed_size(model) or rows) != rows:
+    return
+  expected = directory.folder(key).predictions().outputs
+
+  def predicted():
+    network.reset_states(model)
+    found = keras.tree.flatten(model.predict_step(layout.packed(flat)))
+    network.reset_states(model)
+    return [np.asarray(one, other.dtype) for one, other in zip(found, expected)]
+
+  found = predicted()
+  for one, other, again in zip(found, expected, predicted()):
+    apart = np.abs(one - other[:rows]).max()
+    # Devices differ by less, and some models never predict the same twice.
+    if not apart <= _MAX_APART * np.abs(other[:rows]).max() + 1e-6 and (
+        one == again).all():
+      raise ValueError(
+          f"{owner} makes another model than the one that was trained: its "
+          "predictions of held-out rows are others. Give the function of "
+          "before.")
 
 
 def _inputs(layout: steps_lib.Layout, members: list) -> Any:

@@ -22,6 +22,7 @@ from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
 from adanet.ensemble_search import words
@@ -29,6 +30,12 @@ import numpy as np
 
 keras = tf_compat.keras_3
 _VERSION = 1
+# What another call of `fit` may change.
+_LIMITS = ("epochs", "patience")
+
+
+def _is_model(name):
+  return name.startswith("models[")
 
 
 class LiveEnsembleSearch:
@@ -50,8 +57,8 @@ class LiveEnsembleSearch:
   models end in a softmax, and that of logits where the loss says
   `from_logits=True`.
 
-  On the CPU, a network is the one that `Model.fit` makes of the same batches, to
-  the last bit, whichever networks train beside it, in whatever process.
+  On the CPU, a network is the one that `Model.fit` makes of the same batches,
+  to the last bit, whichever networks train beside it, in whatever process.
 
   All that is learned is in `directory`. After Ctrl-C, `fit` goes on there.
 
@@ -198,14 +205,21 @@ class LiveEnsembleSearch:
     with directory.locked():
       settings = making.KerasSettings.here()
       tasks = [[network_lib.NetworkTask(
-          making.Key(iteration, 0, name), function, self._given, self._seed,
+          files.Key(iteration, 0, name), function, self._given, self._seed,
           epochs, patience, settings) for name, function in
                 self._models.items()] for iteration in range(iterations)]
-      tried = trial.tried(tasks, data, directory, self._given)
-      given.update(epochs=str(epochs), patience=str(patience))
+      digest = digests.Digest()
+      given.update(epochs=str(epochs), patience=str(patience), **{
+          name: digest.text(getattr(self._given, name)) for name in (
+              "loss", "loss_weights", "optimizer")})
+      if before is not None:
+        self._check_given(before, given)
+      tried = trial.tried(tasks, data, directory, self._given, digest)
       self._judged = tried.compiling
-      self._compare(directory, before, tried, {**given, **tried.given},
-                    data.layout())
+      self._write(directory, before, {**given, **tried.given}, tried,
+                  digest.unknown, data.layout())
+      directory.write_sample(
+          rows_lib.sample_of(data.held_out, data.layout()))
       with show.shown(verbose) as display:
         display.began(path, data, len(self._models))
         for some in tasks:
@@ -280,7 +294,8 @@ class LiveEnsembleSearch:
     return [one._replace(weight=weight) for one, (_, weight) in zip(
         self.members_of([key for key, _ in found]), found)]
 
-  def members_of(self, keys: list[making.Key]) -> list[ensemble_model.EnsembleMember]:
+  def members_of(self, keys: list[files.Key]
+                ) -> list[ensemble_model.EnsembleMember]:
     """Returns some networks with the weight 0, made again by their functions.
 
     Raises:
@@ -295,10 +310,10 @@ class LiveEnsembleSearch:
       if key.function not in self._models:
         raise ValueError(f"models has no {key.function!r}, which the ensemble "
                          "has: give the functions of before.")
-      result.append(ensemble_model.EnsembleMember(key.name, 0., ensemble_model.member(
+      model = ensemble_model.member(
           owner, self._models[key.function], compiling, key.seed(
-              content["seed"]), layout,
-          directory.folder(key).path(files.BEST))))
+              content["seed"]), layout, directory, key)
+      result.append(ensemble_model.EnsembleMember(key.name, 0., model))
     return result
 
   @property
@@ -346,19 +361,39 @@ class LiveEnsembleSearch:
       log.warning("directory=None: the search goes to %s.", self._path)
     return self._path
 
-  def _compare(self, directory, before, tried, given, layout):
-    """Writes what the search is; raises an error if there is another one."""
+  def _check_given(self, before, given):
+    """Raises an error if the directory has a search of something else.
+
+    Args:
+      before: what the directory has.
+      given: dict from an argument to its text with a digest: all arguments, or
+        all but the models, which have to be made for theirs.
+    """
+    has_models = any(map(_is_model, given))
+    found = digests.differences(*(
+        {name: text for name, text in one.items()
+         if name not in _LIMITS and (has_models or not _is_model(name))}
+        for one in (before["given"], given)))
+    if before["seed"] != self._seed:
+      found.insert(0, f"seed: {before['seed']} before, {self._seed} now")
+    if found:
+      raise ValueError(
+          f"directory={self._path!r} has a search with something else: "
+          f"{'; '.join(found)}. Give what it had, or another directory.")
+
+  def _write(self, directory, before, given, tried, unknown, layout):
+    """Writes what the search is, and warns of what could not be compared."""
     if before is not None:
-      found = digests.differences(before["given"], given)
-      if before["seed"] != self._seed:
-        found.insert(0, f"seed: {before['seed']} before, {self._seed} now")
-      if found:
-        raise ValueError(
-            f"directory={self._path!r} has a search with something else: "
-            f"{'; '.join(found)}. Give what it had, or another directory.")
-      if tried.unknown:
+      self._check_given(before, given)
+      changed = digests.differences(*(
+          {name: one[name] for name in _LIMITS} for one in (
+              before["given"], given)))
+      if changed:
+        log.warning("%s: networks that have ended stay as they are.",
+                    "; ".join(changed))
+      if unknown:
         log.warning("The search goes on, and these could not be compared with "
-                    "what it had: %s.", ", ".join(tried.unknown))
+                    "what it had: %s.", ", ".join(unknown))
     saved = lambda one: {name: trial.saved(getattr(one, name)) for name in (
         "loss", "metrics", "loss_weights", "optimizer")}
     directory.write({

@@ -13,8 +13,10 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import files
 from adanet.ensemble_search import kinds
 from adanet.ensemble_search import making
+from adanet.testing import level
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -101,6 +103,9 @@ class EqualityTest(parameterized.TestCase):
   @parameterized.named_parameters(
       (name, group) for name, group in kinds.GROUPS.items())
   def test_group(self, group):
+    # Groups begin with the kinds that have the most states.
+    group = group._replace(models=dict(
+        level.first(list(group.models.items()), 5)))
     search = ensemble_search.LiveEnsembleSearch(
         group.models, group.loss, directory=self.create_tempdir().full_path,
         seed=_SEED, **group.search)
@@ -118,7 +123,7 @@ class EqualityTest(parameterized.TestCase):
         group.search.get("metrics"), group.search.get("loss_weights"))
     for name, function in group.models.items():
       with self.subTest(name):
-        key = making.Key(0, 0, name)
+        key = files.Key(0, 0, name)
         with making.seeded(key.seed(_SEED)), warnings.catch_warnings():
           warnings.simplefilter("ignore")
           model = making.made(name, function, compiling)
@@ -139,7 +144,7 @@ class EqualityTest(parameterized.TestCase):
               np.testing.assert_equal(history[log][i], value, f"{log} of {i}")
     self._check_ensemble(search, data, group)
     # Classes of this file are not in a program without it.
-    if group is not kinds.NUMBERS and group is not kinds.STATEFUL:
+    if group.loads:
       model = search.model
       path = os.path.join(self.create_tempdir().full_path, "m.keras")
       model.save(path)

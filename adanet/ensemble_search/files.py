@@ -4,6 +4,7 @@
 
     search.json                 what the search is, as digests
     ensemble.json               weights, and values on held-out rows
+    sample.npz                  a few held-out rows of x, to check functions
     networks/0-0-deep/          iteration, fold and function of a network
       best.weights.h5           Keras's own format
       last.weights.h5           with the optimizer; until the network has ended
@@ -23,17 +24,45 @@ import uuid
 import zlib
 
 from adanet import typed_json
-from adanet.ensemble_search import making
 from adanet.ensemble_search import words
 import numpy as np
 
 BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _EPOCHS = "held_out.npz", "epochs.jsonl"
 _SEARCH, _ENSEMBLE, _STOP = "search.json", "ensemble.json", "stop"
+_SAMPLE = "sample.npz"
 _OLD = ("ensemble_search.json", "checkpoint", "graph.pbtxt")
 #: Why a network ended.
 PATIENCE, EPOCHS = "no better", "all epochs"
 _SECS_BETWEEN_LOOKS = .5
+
+
+class Key(NamedTuple):
+  """Names a network.
+
+  Attributes:
+    iteration: int, from 0.
+    fold: int, from 0; 0 without folds.
+    function: str, the name that the user gave to its function.
+  """
+  iteration: int
+  fold: int
+  function: str
+
+  @property
+  def name(self) -> str:
+    """The name that a user sees: "deep", or "deep (2)" if trained again."""
+    return self.function + f" ({self.iteration + 1})" * bool(self.iteration)
+
+  @property
+  def folder(self) -> str:
+    """The name of its folder."""
+    return f"{self.iteration}-{self.fold}-{self.function}"
+
+  def seed(self, seed: int) -> int:
+    """Returns the seed of the network, from that of the search."""
+    text = f"{seed}/{self.iteration}/{self.fold}/{self.function}"
+    return zlib.crc32(text.encode()) & 0x7fffffff
 
 
 @dataclasses.dataclass
@@ -240,7 +269,7 @@ class Directory:
     self._looked = 0.
     self._is_stopping = False
 
-  def folder(self, key: making.Key) -> Folder:
+  def folder(self, key: Key) -> Folder:
     """Returns the folder of a network."""
     return Folder(os.path.join(
         self.path, "networks", urllib.parse.quote(key.folder, safe=" []=,+()")))
@@ -274,16 +303,34 @@ class Directory:
 
   def write_ensemble(self, content: dict[str, Any]) -> None:
     """Writes which ensemble was selected."""
-    write_text(os.path.join(self.path, _ENSEMBLE), json.dumps(content, indent=1))
+    write_text(os.path.join(self.path, _ENSEMBLE),
+               json.dumps(content, indent=1))
 
-  def keys(self) -> list[making.Key]:
+  def write_sample(self, x: list[list[np.ndarray]]) -> None:
+    """Writes the first held-out rows of x: the parts of each of its arrays."""
+    with _written(os.path.join(self.path, _SAMPLE)) as temporary:
+      with open(temporary, "wb") as file:
+        np.savez(file, **{f"{i}_{j}": part for i, parts in enumerate(x)
+                          for j, part in enumerate(parts)})
+
+  def sample(self) -> list[list[np.ndarray]]:
+    """Returns what `write_sample` wrote."""
+    found: list[list[np.ndarray]] = []
+    with np.load(os.path.join(self.path, _SAMPLE)) as file:
+      for name in file:
+        if name.endswith("_0"):
+          found.append([])
+        found[-1].append(file[name])
+    return found
+
+  def keys(self) -> list[Key]:
     """Returns the keys of all networks that have files, in order."""
     try:
       names = os.listdir(os.path.join(self.path, "networks"))
     except FileNotFoundError:
       return []
     parts = [urllib.parse.unquote(name).split("-", 2) for name in names]
-    return sorted(making.Key(int(one), int(fold), name)
+    return sorted(Key(int(one), int(fold), name)
                   for one, fold, name in parts)
 
   @contextlib.contextmanager

@@ -7,7 +7,6 @@ from typing import Any, Dict, NamedTuple
 
 from adanet import typed_json
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
 
 # Tables need Rich, and pictures Matplotlib: imported when they are asked for.
 # pylint: disable=g-import-not-at-top
@@ -115,42 +114,38 @@ class SearchHistory(NamedTuple):
     return [[name.replace("best_epoch", "best epoch") for name in rows[0]]] + [
         [_cell(name, value) for name, value in row.items()] for row in rows]
 
-  def table(self) -> str:
-    """Returns the leaderboard as plain text."""
-    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+  def __str__(self) -> str:
     from rich import console as rich_console
-    from adanet.console import tables
-    tables.print_parts(rich_console.Console(
-        file=output, width=10**4, color_system=None), self._tables())
+    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    self.show(rich_console.Console(
+        file=output, width=_WIDTH, color_system=None))
     output.seek(0)
     return output.read()
 
-  def __str__(self) -> str:
-    return self.table()
-
-  def _tables(self):
-    """Returns the leaderboard as tables of Rich."""
-    from rich import console as rich_console
+  def show(self, console: Any) -> None:
+    """Prints the leaderboard to a `rich.console.Console`."""
+    from rich import text as rich_text
     from adanet.console import printable
     from adanet.console import tables
-    cells = self.cells()
-    if not cells:
-      return [_text("No network has ended.")]
-    cells = [[printable.printable(text) for text in line] for line in cells]
-    return tables.new_tables(
-        rich_console.Console(width=_WIDTH, file=io.StringIO()), cells,
-        lambda cell: "bold" if cell == "ensemble" else "")
+    cells = [[printable.printable(text) for text in line]
+             for line in self.cells()]
+    tables.print_parts(console, tables.new_tables(
+        console, cells, lambda cell: "bold" if cell == "ensemble" else ""
+    ) if cells else [rich_text.Text("No network has ended.")])
 
   def to_json_dict(self) -> dict[str, Any]:
-    """Returns a value for `json.dumps`, with the leaderboard."""
-    return {"networks": [dict(one._asdict()) for one in self.networks],
-            "ensemble": self.ensemble, "leaderboard": self.rows()}
+    """Returns a value for `json.dumps`, with the leaderboard.
+
+    NaN is the string "NaN".
+    """
+    return _finite({
+        "networks": [one._asdict() for one in self.networks],
+        "ensemble": self.ensemble, "leaderboard": self.rows()})
 
   def html(self) -> str:
     """Returns the leaderboard and the picture, for a part of a page."""
     from adanet.console import tables
-    shown = tables.to_html(
-        lambda console: tables.print_parts(console, self._tables()), _WIDTH)
+    shown = tables.to_html(self.show, _WIDTH)
     picture = io.BytesIO()
     from adanet.ensemble_search import picture as picture_lib
     picture_lib.write(self, picture, "svg")
@@ -164,6 +159,10 @@ class SearchHistory(NamedTuple):
       return self.html()
     except ModuleNotFoundError:
       return None
+
+  def picture(self, path: str) -> None:
+    """Draws a picture, as `plot` does."""
+    self.plot(path)
 
   def plot(self, path: Any = None) -> Any:
     """Draws the curves of val_loss, the ensemble's weights and the leaderboard.
@@ -182,9 +181,13 @@ class SearchHistory(NamedTuple):
     return picture.plot(self, path)
 
 
-def _text(line):
-  from rich import text as rich_text
-  return rich_text.Text(line)
+def _finite(value):
+  """Returns a value of JSON with text for numbers that JSON does not have."""
+  if isinstance(value, dict):
+    return {key: _finite(one) for key, one in value.items()}
+  if isinstance(value, (list, tuple)):
+    return list(map(_finite, value))
+  return typed_json.to_json(float, value) if isinstance(value, float) else value
 
 
 def _cell(name: str, value: Any) -> str:
@@ -200,7 +203,7 @@ def _cell(name: str, value: Any) -> str:
   return f"{value:.2f}" if name == "weight" else f"{value:.4g}"
 
 
-def content(keys: list[making.Key], weights: Any,
+def content(keys: list[files.Key], weights: Any,
             values: list[dict[str, float]], ensemble: dict[str, float]
            ) -> dict[str, Any]:
   """Returns what `ensemble.json` has of a selection."""
@@ -210,9 +213,9 @@ def content(keys: list[making.Key], weights: Any,
       for key, weight, value in zip(keys, weights, values)]}
 
 
-def members(found: dict[str, Any]) -> list[tuple[making.Key, float]]:
+def members(found: dict[str, Any]) -> list[tuple[files.Key, float]]:
   """Returns the networks of an ensemble with their weights."""
-  return [(making.Key(*one["network"]), one["weight"])
+  return [(files.Key(*one["network"]), one["weight"])
           for one in found["networks"] if one["weight"]]
 
 
@@ -221,7 +224,7 @@ def read(path: str) -> SearchHistory:
   directory = files.Directory(path)
   found = directory.ensemble() or {"networks": [], "ensemble": {}}
   from_json = lambda one: typed_json.from_json(_VALUES, one)
-  judged = {making.Key(*one["network"]): one for one in found["networks"]}
+  judged = {files.Key(*one["network"]): one for one in found["networks"]}
   networks = []
   for key in directory.keys():
     record = directory.folder(key).running()

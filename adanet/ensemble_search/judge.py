@@ -128,9 +128,9 @@ class Judge:
       self._functions[with_metrics] = self._function(with_metrics)
     return self._functions[with_metrics](outputs, masks)
 
-  def selected(self, networks: list[files.HeldOutPredictions]) -> tuple[float, ...]:
-    """Returns the weights of the networks in the ensemble with the least loss.
-    """
+  def selected(self, networks: list[files.HeldOutPredictions]
+              ) -> tuple[float, ...]:
+    """Returns the networks' weights in the ensemble with the least loss."""
     if len(networks) == 1:
       return (1.,)
     masks = [None if some[0] is None else np.logical_or.reduce(some)

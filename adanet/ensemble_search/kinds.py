@@ -27,6 +27,7 @@ class Group(NamedTuple):
     search: dict of further arguments of `EnsembleSearch`.
     apart: dict from a model to the greatest difference of its variables, where
       they are not equal to the last bit.
+    loads: bool, whether a program without these classes loads the ensemble.
   """
   models: dict[str, Any]
   loss: Any
@@ -35,6 +36,7 @@ class Group(NamedTuple):
   fit: dict[str, Any] = {}
   search: dict[str, Any] = {}
   apart: dict[str, float] = {}
+  loads: bool = True
 
 
 X = _RANDOM.randn(ROWS, 6).astype("float32")
@@ -204,8 +206,12 @@ def schedule():
 
 
 NUMBERS = Group({
-    "sequential": dense(), "functional": functional, "class": Subclassed,
     "dropout": dense(lambda: L.Dropout(.3)),
+    "train_step": OwnTrainStep,
+    "ema": optimizer(lambda: O.Adam(.01, use_ema=True, ema_momentum=.9)),
+    "float16": of_policy("mixed_float16"),
+    "early": dense(optimizer=lambda: O.SGD(5.)),
+    "sequential": dense(), "functional": functional, "class": Subclassed,
     "noise": dense(lambda: L.GaussianNoise(.3)),
     "batch_norm": dense(L.BatchNormalization),
     "layer_norm": dense(L.LayerNormalization),
@@ -215,22 +221,20 @@ NUMBERS = Group({
     "add_loss": dense(AddsLoss), "frozen": frozen, "lora": lora,
     "normalization": normalized,
     "bins": lambda: keras.Sequential([
-        keras.Input([6]), L.Discretization([-1., 0., 1.], output_mode="one_hot"),
-        L.Flatten(), L.Dense(1)]),
-    "train_step": OwnTrainStep, "test_step": OwnTestStep,
+        keras.Input([6]), L.Discretization(
+            [-1., 0., 1.], output_mode="one_hot"), L.Flatten(), L.Dense(1)]),
+    "test_step": OwnTestStep,
     "compute_metrics": OwnMetrics, "compute_loss": OwnLoss,
     "two_optimizers": TwoOptimizers,
     "numpy_function": dense(lambda: PythonFunction(tf.numpy_function)),
     "eagerly": dense(ReadsValues, optimizer="adam", run_eagerly=True),
     "jit": dense(lambda: L.Dropout(.3), optimizer="adam", jit_compile=True),
-    "float16": of_policy("mixed_float16"),
     "loss_scale": dense(optimizer=lambda: O.LossScaleOptimizer(O.Adam())),
     "bfloat16": of_policy("mixed_bfloat16"), "policy": whole_policy(
         "mixed_float16"),
     "sgd": optimizer(lambda: O.SGD(.01, momentum=.9, nesterov=True)),
     "clipnorm": optimizer(lambda: O.Adam(clipnorm=.1)),
     "global_clipnorm": optimizer(lambda: O.Adam(global_clipnorm=.1)),
-    "ema": optimizer(lambda: O.Adam(.01, use_ema=True, ema_momentum=.9)),
     "ema_overwrite": optimizer(lambda: O.Adam(
         use_ema=True, ema_overwrite_frequency=2)),
     "accumulation": optimizer(lambda: O.Adam(gradient_accumulation_steps=2)),
@@ -242,8 +246,8 @@ NUMBERS = Group({
     "metrics": dense(optimizer="adam", metrics=lambda: ["mae"],
                      weighted_metrics=lambda: ["mse"]),
     "other_loss": dense(optimizer="adam", loss=keras.losses.Huber(.1)),
-    "early": dense(optimizer=lambda: O.SGD(5.)),
-}, "mse", X, Y, search={"optimizer": "rmsprop", "metrics": ["mae"]})
+}, "mse", X, Y, search={"optimizer": "rmsprop", "metrics": ["mae"]},
+                loads=False)
 
 
 def text(*inner, mask=False, last=None):
@@ -361,7 +365,7 @@ WHOLE = Group({"one_batch": dense()}, "mse", X.astype("float64"), Y,
 STATEFUL = Group({"stateful": lambda: keras.Sequential([
     keras.Input(batch_shape=(10, 7, 1)), L.LSTM(3, stateful=True),
     L.Dense(1)])}, "mse", X[:, :1, None].repeat(7, 1), Y, {
-        "batch_size": 10})
+        "batch_size": 10}, loads=False)
 
 GROUPS = {name.lower(): value for name, value in list(globals().items())
           if isinstance(value, Group)}

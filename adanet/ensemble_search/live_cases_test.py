@@ -12,6 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
+from adanet.testing import level
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -86,15 +87,15 @@ class LiveCasesTest(parameterized.TestCase):
         seed=1, directory=self.create_tempdir().full_path), **(search or {})})
     return found.fit(*data, **{**dict(epochs=2, verbose=0), **fit})
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       lambda: O.Adam(O.schedules.CosineDecay(.1, 100)),
       lambda: O.SGD(O.schedules.ExponentialDecay(.1, 10, .9)),
-      lambda: O.AdamW(O.schedules.PiecewiseConstantDecay([5], [.1, .01])))
+      lambda: O.AdamW(O.schedules.PiecewiseConstantDecay([5], [.1, .01]))]))
   def test_01_schedules(self, make):
     search = self._fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
     self.assertLess(search.history.ensemble["val_loss"], 9)
 
-  @parameterized.parameters(0, 255, -1)
+  @parameterized.parameters(*level.first([255, 0, -1]))
   def test_02_ignored_class(self, void):
     y = np.where(_R.rand(100) < .6, void, _R.randint(1, 3, 100))
     loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=void)
@@ -106,8 +107,8 @@ class LiveCasesTest(parameterized.TestCase):
     self.assertAlmostEqual(
         search.history.ensemble["val_loss"], expected, places=4)
 
-  @parameterized.parameters(("left", "right"), ("input_1", "input_0"),
-                            ("input_1", "input_2"))
+  @parameterized.parameters(*level.first([
+      ("input_1", "input_0"), ("left", "right"), ("input_1", "input_2")]))
   def test_03_a_list_goes_by_position(self, *names):
     def make():
       one, other = (keras.Input([2], name=name) for name in names)
@@ -120,9 +121,9 @@ class LiveCasesTest(parameterized.TestCase):
     np.testing.assert_allclose(search.model.predict(x, verbose=0),
                                make().predict(x, verbose=0), rtol=1e-5)
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       ([100, 5], _SPARSE), ([100, 5, 1], _SPARSE),
-      ([100, 5, 3], "categorical_crossentropy"))
+      ([100, 5, 3], "categorical_crossentropy")]))
   def test_04_class_weight_of_sequences(self, shape, loss):
     def make():
       i = keras.Input([4])
@@ -131,10 +132,10 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^class_weight: y has the shape"):
       self._fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       (lambda: _power(4.), lambda: _power(1.)),
       (lambda: _Quantile(.1), lambda: _Quantile(.9)),
-      (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.)))
+      (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))]))
   def test_06_another_loss(self, before, now):
     folder = self.create_tempdir().full_path
     self._fit(_dense(), before(), _X, _Y, search={"directory": folder})
@@ -149,7 +150,8 @@ class LiveCasesTest(parameterized.TestCase):
     search = self._fit(_dense(3, "softmax"), "categorical_crossentropy", _X, y)
     self.assertEqual((None, 3), search.model.output.shape)
 
-  @parameterized.parameters("lr[0.1]", "units=[8, 8]", "a\\b", "50%", "ä é")
+  @parameterized.parameters(*level.first([
+      "lr[0.1]", "units=[8, 8]", "a\\b", "50%", "ä é"]))
   def test_08_names_of_directories(self, name):
     folder = os.path.join(self.create_tempdir().full_path, name)
     search = self._fit({name.replace("\\", ""): _dense()}, "mse", _X, _Y,
@@ -168,11 +170,12 @@ class LiveCasesTest(parameterized.TestCase):
     self.assertLen(search.history.networks, 2)
     self.assertEmpty(os.listdir("."))
 
-  @parameterized.parameters(
+  @parameterized.parameters(*level.first([
       ([lambda t, p: keras.ops.max(keras.ops.abs(t - p), -1)],),
       ([functools.partial(keras.losses.binary_focal_crossentropy, gamma=1.)],),
       ([["mae"]],), ([keras.metrics.MeanSquaredError(name="my mse (%)")],),
-      ([keras.metrics.MeanMetricWrapper(lambda t, p: t - p, name="worst")],))
+      ([keras.metrics.MeanMetricWrapper(lambda t, p: t - p, name="worst")],)],
+                                         2))
   def test_10_metrics(self, metrics):
     y = (_Y > 0).astype("float32")
     model = _dense(1, "sigmoid")()

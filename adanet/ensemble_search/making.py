@@ -6,7 +6,6 @@ import contextlib
 import random
 import threading
 from typing import Any, NamedTuple
-import zlib
 
 from adanet import tf_compat
 from adanet.ensemble_search import words
@@ -15,34 +14,6 @@ import numpy as np
 keras = tf_compat.keras_3
 # Python's and NumPy's generators are of the process.
 _seeding = threading.RLock()
-
-
-class Key(NamedTuple):
-  """Names a network.
-
-  Attributes:
-    iteration: int, from 0.
-    fold: int, from 0; 0 without folds.
-    function: str, the name that the user gave to its function.
-  """
-  iteration: int
-  fold: int
-  function: str
-
-  @property
-  def name(self) -> str:
-    """The name that a user sees: "deep", or "deep (2)" if trained again."""
-    return self.function + f" ({self.iteration + 1})" * bool(self.iteration)
-
-  @property
-  def folder(self) -> str:
-    """The name of its folder."""
-    return f"{self.iteration}-{self.fold}-{self.function}"
-
-  def seed(self, seed: int) -> int:
-    """Returns the seed of the network, from that of the search."""
-    text = f"{seed}/{self.iteration}/{self.fold}/{self.function}"
-    return zlib.crc32(text.encode()) & 0x7fffffff
 
 
 class Compiling(NamedTuple):

@@ -139,14 +139,16 @@ _MISTAKES = {
     "both_weights": ({}, {"sample_weight": _Y, "class_weight": {0: 1.}},
                      "class_weight and sample_weight are both given"),
     "negative": ({}, {"sample_weight": _Y - 1.}, "sample_weight has -1.0"),
-    "no_weight": ({}, {"sample_weight": _Y * 0.}, "The weights of all held-out"),
+    "no_weight": ({}, {"sample_weight": _Y * 0.},
+                  "The weights of all held-out"),
     "weight_rows": ({}, {"sample_weight": _Y[:9]},
                     "x has 40 rows and sample_weight has 9"),
     "classes": ({}, {"class_weight": {"0": 1.}}, "class_weight has the class"),
     "class_list": ({}, {"class_weight": [1.]}, "class_weight is [1.0]: "),
     "class_weight_of_two": (
         {"models": {"a": _two_outputs}, "loss": "mse"},
-        {"y": [_Y, _Y], "class_weight": {0: 1.}}, "class_weight: expected None"),
+        {"y": [_Y, _Y], "class_weight": {0: 1.}},
+        "class_weight: expected None"),
 }
 
 

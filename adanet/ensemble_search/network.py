@@ -27,7 +27,7 @@ _FIRST_STEPS = 32
 
 Logs = dict[str, float]
 # Is called with the key of a network, and its record so far.
-Report = Callable[[making.Key, files.NetworkRecord], None]
+Report = Callable[[files.Key, files.NetworkRecord], None]
 
 
 class NetworkTask(NamedTuple):
@@ -42,7 +42,7 @@ class NetworkTask(NamedTuple):
     patience: int, after how many epochs that are no better it ends.
     settings: `KerasSettings` of the user's program.
   """
-  key: making.Key
+  key: files.Key
   function: Any
   compiling: making.Compiling
   seed: int
@@ -93,7 +93,7 @@ class Network:
     seed = task.key.seed(task.seed)
     with making.seeded(seed):
       self.model = making.made(task.owner, task.function, task.compiling)
-      self._check_size = _fixed_size(self.model) or rows_lib.CHECK_SIZE
+      self._check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.steps = steps_lib.Steps(
           self.model, data.layout(), data.held_out.layout(self._check_size),
           seed)
@@ -122,9 +122,12 @@ class Network:
     self.step = step
     for variable, value in zip(_states(self.model), states):
       variable.assign(np.asarray(value, variable.dtype))
+    # This call of fit may have fewer epochs, or less patience.
+    self._end_if_over()
 
   def train(self, folder: files.Folder, report: Report = _nothing,
-            is_stopped: Callable[[], bool] = _never) -> files.NetworkRecord | None:
+            is_stopped: Callable[[], bool] = _never
+           ) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None if it was stopped."""
     saved = time.monotonic()
     while not self.record.ended:
@@ -193,11 +196,17 @@ class Network:
     if best is None or value < best:
       record.best_epoch = epoch
       self._best = self.model.get_weights()
-    elif epoch - record.best_epoch >= self.task.patience:
-      record.ended = files.PATIENCE
-    if epoch >= self.task.epochs and not record.ended:
-      record.ended = files.EPOCHS
+    self._end_if_over()
     record.seconds += time.monotonic() - began
+
+  def _end_if_over(self):
+    """Ends the network if it has had enough epochs."""
+    record = self.record
+    epochs = len(record.epochs)
+    if epochs - record.best_epoch >= self.task.patience:
+      record.ended = files.PATIENCE
+    elif epochs >= self.task.epochs:
+      record.ended = files.EPOCHS
 
   def checked(self) -> Logs:
     """Returns the logs of a check on held-out rows."""
@@ -251,8 +260,8 @@ class Network:
           for lists in zip(*parts))
     except ValueError as error:
       raise ValueError(
-          f"{self.task.owner} returns outputs whose shapes differ from batch to "
-          "batch: expected one shape, because an ensemble is their mean."
+          f"{self.task.owner} returns outputs whose shapes differ from batch "
+          "to batch: expected one shape, because an ensemble is their mean."
       ) from error
     return files.HeldOutPredictions(self.steps.outputs, outputs, masks)
 
@@ -263,7 +272,7 @@ class Network:
     if isinstance(optimizer, keras.optimizers.Optimizer):
       optimizer.finalize_variable_values(model.trainable_variables)
     model.set_weights(self._best)
-    _reset_states(model)  # Those of a model that begins to predict.
+    reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
     folder.write_best(model)
     folder.write_predictions(self.predictions())
@@ -292,12 +301,12 @@ def _states(model):
           if id(one) not in known]
 
 
-def _reset_states(model):
+def reset_states(model: Any) -> None:
   """Resets the states of stateful layers."""
   for layer in getattr(model, "layers", ()):
     if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
       layer.reset_state()
-    _reset_states(layer)
+    reset_states(layer)
 
 
 def _plain(dtype):
@@ -321,7 +330,7 @@ def _error(task, error):
   return ValueError(f"{task.owner}: {text}")
 
 
-def _fixed_size(model):
+def fixed_size(model: Any) -> int | None:
   """Returns the rows of each batch of a model that was made for so many."""
   try:
     inputs = keras.tree.flatten(model.inputs)
@@ -331,7 +340,8 @@ def _fixed_size(model):
   return sizes.pop() if len(sizes) == 1 else None
 
 
-def train_network(task: NetworkTask, data: Any, directory: str) -> files.NetworkRecord | None:
+def train_network(task: NetworkTask, data: Any, directory: str
+                 ) -> files.NetworkRecord | None:
   """Trains a network in a worker of an executor; returns its record.
 
   Args:

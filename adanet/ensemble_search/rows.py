@@ -8,7 +8,6 @@ A process has each array once. A large memmap goes in by chunks.
 from collections.abc import Iterator
 import dataclasses
 import os
-import pickle
 from typing import Any
 
 from adanet import tf_compat
@@ -19,6 +18,8 @@ import numpy as np
 keras, tf = tf_compat.keras_3, tf_compat.v2
 #: Rows of a held-out batch, of networks and of ensembles alike.
 CHECK_SIZE = 256
+# Held-out rows by which a function of another program is checked.
+_SAMPLE_SIZE = 32
 #: Bytes of a chunk of batches.
 CHUNK_BYTES = 32 << 20
 # Data of an executor's tasks: the last ones of this process.
@@ -153,6 +154,14 @@ class Batches:
     return (*parts, None, None)[:2]
 
 
+def sample_of(held_out: Any, layout: steps.Layout) -> list:
+  """Returns the first rows of x of held-out data, as `arrays.parts`."""
+  flat, rows = next(iter(held_out.calls(_SAMPLE_SIZE)))
+  count = len(steps.flat_arrays(layout.structure[0]))
+  return [arrays.parts(_taken(one, rows[0][:_SAMPLE_SIZE]))
+          for one in flat[:count]]
+
+
 class RowData:
   """Arrays that train, and held-out ones.
 
@@ -187,22 +196,22 @@ class RowData:
     def written(array):
       if array is None:
         return None
-      path = os.path.join(folder, arrays.digest(array))
       if isinstance(array, np.memmap) and array.filename:
-        return _ArrayFile(array.filename, (
+        return _ArrayFile(array.filename, memmap=(
             array.dtype.str, array.shape, array.offset))
-      if isinstance(array, np.ndarray) or (
-          isinstance(array, tf.Tensor) and array.dtype != tf.string):
-        path += ".npy"
+      divided = arrays.parts(array)
+      path = os.path.join(folder, arrays.digest(array)) + (
+          ".npy" if len(divided) == 1 else ".npz")
       if not os.path.exists(path):
         temporary = f"{path}.{os.getpid()}.new"
         with open(temporary, "wb") as file:
-          if path.endswith(".npy"):
-            np.save(file, np.asarray(array))
+          if len(divided) == 1:
+            np.save(file, divided[0])
           else:
-            pickle.dump(_parts(array), file)
+            np.savez(file, *divided)
         os.replace(temporary, path)
-      return _ArrayFile(path)
+      return _ArrayFile(path, None if len(divided) == 1 else
+                        steps.spec_of(array))
 
     parts = {}
     for name, rows in (("trained", self.trained), ("held_out", self.held_out)):
@@ -211,17 +220,6 @@ class RowData:
                         "an executor cannot get: give arrays.")
       parts[name] = (keras.tree.map_structure(written, rows.batch), rows.rows)
     return SavedRows(folder, parts, self._batch_size, self._seed)
-
-
-def _parts(array):
-  """Returns a tensor of several parts as a function and NumPy's arrays."""
-  if isinstance(array, tf.RaggedTensor):
-    return "ragged", array.flat_values.numpy(), [
-        one.numpy() for one in array.nested_row_splits]
-  if isinstance(array, tf.SparseTensor):
-    return "sparse", array.indices.numpy(), array.values.numpy(), (
-        array.dense_shape.numpy())
-  return "text", array.numpy()
 
 
 class SavedRows:
@@ -259,8 +257,12 @@ def once(key: str, made: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class _ArrayFile:
-  """A file with an array; `memmap` has its type, shape and offset."""
+  """A file with an array, or with the parts of a tensor of a spec.
+
+  `memmap` has the type, the shape and the offset of a user's own file.
+  """
   path: str
+  spec: Any = None
   memmap: Any = None
 
 
@@ -279,11 +281,7 @@ def _read(file):
   if file.memmap is not None:
     dtype, shape, offset = file.memmap
     return np.memmap(path, dtype, "r", offset, shape)
-  if path.endswith(".npy"):
+  if file.spec is None:
     return np.load(path, mmap_mode="r")
-  with open(path, "rb") as opened:
-    kind, *parts = pickle.load(opened)
-  if kind == "ragged":
-    return tf.RaggedTensor.from_nested_row_splits(*parts)
-  return tf.SparseTensor(*parts) if kind == "sparse" else tf.constant(
-      parts[0], tf.string)
+  with np.load(path) as opened:
+    return arrays.of_parts(file.spec, list(opened.values()))

@@ -12,7 +12,6 @@ from typing import Any
 from adanet.console import tables
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
-from adanet.ensemble_search import making
 
 _SECS_BETWEEN_DRAWINGS = .2
 _CELL_WIDTH = 100
@@ -24,7 +23,8 @@ def _number(value):
 
 
 def _seconds(secs):
-  return f"{secs:.1f} s" if secs < 60 else f"{int(secs // 60)}:{secs % 60:02.0f}"
+  return (f"{secs:.1f} s" if secs < 60 else
+          f"{int(secs // 60)}:{secs % 60:02.0f}")
 
 
 def _of_epoch(key, record):
@@ -46,7 +46,7 @@ class SearchDisplay:
   def __init__(self, verbose: Any):
     self._verbose = verbose
     self._lock = threading.Lock()
-    self._rows: dict[making.Key, list[str]] = {}
+    self._rows: dict[files.Key, list[str]] = {}
     self._drawn = 0.
     self._live: Any = None
     self._handle: Any = None
@@ -85,7 +85,7 @@ class SearchDisplay:
       parts.append(f"{len(held_out):,} held out")
     self.line(f"{', '.join(parts)}; directory {path}")
 
-  def epoch(self, key: making.Key, record: files.NetworkRecord) -> None:
+  def epoch(self, key: files.Key, record: files.NetworkRecord) -> None:
     """Shows an epoch of a network."""
     with self._lock:
       cells = _of_epoch(key, record)
@@ -97,7 +97,7 @@ class SearchDisplay:
         self._rows[key] = cells
       self._draw()
 
-  def network(self, key: making.Key, record: files.NetworkRecord) -> None:
+  def network(self, key: files.Key, record: files.NetworkRecord) -> None:
     """Shows that a network has ended."""
     with self._lock:
       self._rows.pop(key, None)

@@ -43,6 +43,7 @@ class StreamData:
   Attributes:
     held_out: `Rows` or `Batches`.
     is_shared: bool, whether networks that train together read the data once.
+    has_epochs: bool, whether an epoch's number counts for its batches.
   """
   is_shared = True
 
@@ -64,6 +65,7 @@ class StreamData:
     """
     self._given = name, given, held_out, class_weight, seed
     self._source = _Source(name, given, class_weight, seed)
+    self.has_epochs = self._source.has_epochs
     if isinstance(held_out, rows_lib.Rows):
       self.held_out: Any = held_out
     else:
@@ -98,9 +100,8 @@ class StreamData:
     return self
 
   def loaded(self) -> "StreamData":
-    """Returns the data, which this process has once."""
-    return rows_lib.once(repr((self._given[0], self._given[-1], self.digest())),
-                         lambda: self)
+    """Returns the data of this worker, made as they were unpickled."""
+    return self
 
   def __reduce__(self):
     return StreamData, self._given
@@ -111,6 +112,7 @@ class _Source:
 
   Attributes:
     layout: `Layout` of a batch.
+    has_epochs: bool, whether an epoch's number counts for its batches.
   """
 
   def __init__(self, name, given, class_weight, seed):
@@ -128,6 +130,7 @@ class _Source:
         raise TypeError(f"{name} is {kind}.")
       self._function, self._given = given, given()
     self.layout = self._layout()
+    self.has_epochs = isinstance(self._given, keras.utils.PyDataset)
 
   def _layout(self):
     name, given = self._name, self._given
@@ -135,8 +138,8 @@ class _Source:
       element = given.element_spec
       batch = element if isinstance(element, tuple) else (element,)
       if given.cardinality() == tf.data.INFINITE_CARDINALITY:
-        raise ValueError(f"{name} is a tf.data.Dataset without an end: expected "
-                         "one of an epoch, such as dataset.take(100).")
+        raise ValueError(f"{name} is a tf.data.Dataset without an end: "
+                         "expected one of an epoch, such as dataset.take(100).")
     elif isinstance(given, keras.utils.PyDataset):
       if not getattr(given, "num_batches", None):
         raise ValueError(f"{name} is a PyDataset without an end: expected one "
@@ -210,9 +213,9 @@ class _Source:
     if len({tuple(_shape(one)[1:] for one in flat) for flat, _ in calls}) == 1:
       flat = _joined([flat for flat, _ in calls])[0]
       rows = sum(index.size for _, index in calls)
-      return rows_lib.Rows(self.layout.packed(flat), np.arange(rows, dtype=np.int32))
-    return rows_lib.Batches(self.layout.structure, self.layout.specs, self.layout.size,
-                   calls)
+      return rows_lib.Rows(self.layout.packed(flat),
+                           np.arange(rows, dtype=np.int32))
+    return rows_lib.Batches(*self.layout, calls)
 
 
 def _shape(array):

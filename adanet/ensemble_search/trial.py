@@ -38,14 +38,13 @@ class TrialResult(NamedTuple):
     judge: `Judge`.
     compiling: what the ensemble is compiled with.
     names: list with the names of its outputs, or None.
-    given: dict from an argument to its text with a digest, and more.
+    given: dict from an argument to its text with a digest.
   """
-  made: dict[making.Key, network_lib.Network]
+  made: dict[files.Key, network_lib.Network]
   judge: judge_lib.Judge
   compiling: making.Compiling
   names: list[str] | None
   given: dict[str, str]
-  unknown: list[str]
 
 
 def check_compiling(given: making.Compiling) -> None:
@@ -54,9 +53,10 @@ def check_compiling(given: making.Compiling) -> None:
   Raises:
     ValueError: Keras does not know one.
   """
-  for name, get, value in (("loss", keras.losses.get, given.loss),
-                           ("metrics", keras.metrics.get, given.metrics),
-                           ("optimizer", keras.optimizers.get, given.optimizer)):
+  for name, get, value in (
+      ("loss", keras.losses.get, given.loss),
+      ("metrics", keras.metrics.get, given.metrics),
+      ("optimizer", keras.optimizers.get, given.optimizer)):
     for one in arrays.named(name, value).values():
       if name == "metrics" and one in _BY_SHAPE:
         continue
@@ -74,7 +74,8 @@ def check_compiling(given: making.Compiling) -> None:
 
 
 def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
-          directory: files.Directory, given: making.Compiling) -> TrialResult:
+          directory: files.Directory, given: making.Compiling,
+          digest: digests.Digest) -> TrialResult:
   """Tries all functions; see the module.
 
   Args:
@@ -82,12 +83,12 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
     data: `RowData` or `StreamData`.
     directory: of the search.
     given: what models that are not compiled are compiled with.
+    digest: of the models.
 
   Raises:
     ValueError: something does not fit.
   """
-  digest = digests.Digest()
-  made: dict[making.Key, network_lib.Network] = {}
+  made: dict[files.Key, network_lib.Network] = {}
   found: dict[str, str] = {}
   kept = 0
   first: Any = None
@@ -122,9 +123,7 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
                      f"{words.one_line(error)}") from error
   if "val_loss" not in value:
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
-  found.update({name: digest.text(getattr(given, name)) for name in (
-      "loss", "loss_weights", "optimizer")})
-  return TrialResult(made, judge, compiling, named, found, digest.unknown)
+  return TrialResult(made, judge, compiling, named, found)
 
 
 def _next_tasks(tasks, directory):
@@ -271,15 +270,16 @@ def saved(value: Any) -> Any:
     return list(map(saved, value))
   try:
     # Keras leaves schedules of learning rates as objects.
-    config = json.loads(json.dumps(
+    text = json.dumps(
         keras.saving.serialize_keras_object(value),
-        default=keras.saving.serialize_keras_object))
-    again = keras.saving.deserialize_keras_object(config)
+        default=keras.saving.serialize_keras_object)
+    # Keras changes what it reads.
+    again = keras.saving.deserialize_keras_object(json.loads(text))
     # Keras leaves some options out of configs.
     digest = digests.Digest()
     if isinstance(value, keras.optimizers.Optimizer) or (
         digest.text(again) == digest.text(value)):
-      return {"keras": config}
+      return {"keras": json.loads(text)}
   except Exception:  # An object of the user.  # pylint: disable=broad-except
     pass
   return {"own": getattr(value, "__name__", type(value).__name__)}

@@ -24,7 +24,7 @@ _ARGUMENTS = {
     "max_trials": _SEARCH,
     "metric": "its name is metrics, a list",
     "model": "its name is models, a dict",
-    "objective": "the ensemble with the least loss on held-out rows is selected",
+    "objective": "the ensemble with the least val_loss is selected",
     "overwrite": "give another directory, or remove the old one",
     "project_name": "directory is the folder of the search",
     "run_eagerly": "compile the model with it in its function",

@@ -15,13 +15,16 @@ of tables:
   adanet-report /tmp/digits --format=html > report.html
   adanet-report /tmp/digits --format=json > report.json
 
+The directory of an EnsembleSearch shows its networks and the ensemble.
+
 Exit codes: 0 for success; 2 if there is no report, with one line on standard
 error that says why.
 """
 
 import json
+import os
 import sys
-from typing import Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from absl import flags
 from adanet.console import command
@@ -40,12 +43,15 @@ _JSON = flags.DEFINE_boolean(
     "json", False, "The same as --format=json.", flag_values=_COMMAND.flags)
 
 
-def _read(arguments: Sequence[str]) -> report_lib.History:
-  """Returns the report of the one model_dir."""
+def _read(arguments: Sequence[str]) -> Any:
+  """Returns the report of the one model_dir: a `History`, or a `SearchHistory`.
+  """
   if len(arguments) != 1:
     raise command.BadInput(
         f"{' '.join(arguments) or 'no argument'}: expected one model_dir "
         "(--help says more)")
+  if os.path.exists(os.path.join(arguments[0], "search.json")):
+    return _of_ensemble_search(arguments[0])
   try:
     report = store.Store(arguments[0]).read(warn=_COMMAND.warn)
   except ValueError as e:
@@ -57,7 +63,22 @@ def _read(arguments: Sequence[str]) -> report_lib.History:
   return report
 
 
-def _draw(report: report_lib.History) -> None:
+def _of_ensemble_search(path):
+  """Returns the `SearchHistory` of a directory of an EnsembleSearch."""
+  # Python 3.7 has no EnsembleSearch, and cannot read its modules.
+  # pylint: disable-next=g-import-not-at-top
+  from adanet.ensemble_search import history
+  try:
+    report = history.read(path)
+  except (LookupError, TypeError, ValueError) as e:
+    raise command.BadInput(f"{path}: its files cannot be read: {e}") from e
+  if not report.networks:
+    raise command.BadInput(
+        f"{path}: expected a search of which a network has trained.")
+  return report
+
+
+def _draw(report: Any) -> None:
   """Draws the pictures that the flags ask for."""
   for path in _PICTURE.value:
     try:
@@ -85,7 +106,10 @@ def _run(arguments: Sequence[str]) -> int:
       # pylint: disable=g-import-not-at-top
       from adanet.console import tables
       from adanet.history import table
-      table.show(report, tables.new_console(output))
+      if isinstance(report, report_lib.History):
+        table.show(report, tables.new_console(output))
+      else:
+        report.show(tables.new_console(output))
   return 0
 
 
