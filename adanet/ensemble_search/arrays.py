@@ -24,24 +24,27 @@ _MAX_DIGEST_BYTES = 256 << 20
 _DIGEST_ROWS = 4096
 
 
-def rows_of(name: str, structure: Any) -> int:
-  """Returns how many rows all arrays of a structure have.
+def check_rows(name: str, found: dict[str, Any]) -> None:
+  """Checks that all arrays have as many rows, and at least one.
 
   Raises:
     ValueError: the arrays have different numbers of rows, or none.
   """
-  found = named(name, structure)
   if not found:
     raise ValueError(f"{name} has no arrays: {_EXPECTED}.")
-  counts = {key: int(array.shape[0]) for key, array in found.items()}
-  (first, rows), *rest = counts.items()
+  (first, rows), *rest = (
+      (key, int(array.shape[0])) for key, array in found.items())
   for key, count in rest:
     if count != rows:
       raise ValueError(f"{first} has {rows} rows and {key} has {count}: "
                        "expected as many.")
   if not rows:
     raise ValueError(f"{first} has no rows.")
-  return rows
+
+
+def rows_of(structure: Any) -> int:
+  """Returns how many rows the arrays of a structure have."""
+  return int(next(iter(named("", structure).values())).shape[0])
 
 
 def named(name: str, structure: Any) -> dict[str, Any]:

@@ -38,13 +38,7 @@ def checked_batch(name: str, given: Any) -> Any:
   found: dict[str, Any] = {}
   for key, part in zip(names, parts):
     found.update(arrays.named(key, part))
-  rows = [(key, int(one.shape[0])) for key, one in found.items()]
-  for key, count in rows:
-    if count != rows[0][1]:
-      raise ValueError(f"{rows[0][0]} has {rows[0][1]} rows and {key} has "
-                       f"{count}: expected as many.")
-  if not rows or not rows[0][1]:
-    raise ValueError(f"{names[0]} has no rows.")
+  arrays.check_rows(names[0], found)
   return tuple(parts)
 
 
@@ -80,12 +74,13 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
     if validation_data is None:
       raise ValueError("validation_data=None: expected another dataset, or "
                        "arrays, where x is a dataset.")
-    held_out = validation_data
+    held_out, given = validation_data, {}
     if not held_out_of_stream:
-      held_out = _held_out(checked_batch("validation_data", held_out),
-                           class_weight)
+      batch = checked_batch("validation_data", held_out)
+      given["validation_data"] = _text(batch)
+      held_out = _held_out(batch, class_weight)
     stream = stream_lib.StreamData("x", x, held_out, class_weight, seed)
-    given = {"x": f"batches {stream.digest()}"}
+    given["x"] = f"batches {stream.digest()}"
     _check_weights(stream.held_out)
     return stream, given
   if x is None:
@@ -99,10 +94,9 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
                        "into sample_weight.")
     batch = (*batch[:2], arrays.weights_of_classes(
         batch[1] if len(batch) > 1 else None, class_weight))
-  count = arrays.rows_of("x", batch[0])
+  count = arrays.rows_of(batch)
   rows = np.arange(count, dtype=np.int32)
-  given = {name: f"{arrays.shapes(part)} {arrays.digest(part)}"
-           for name, part in zip(("x", "y", "sample_weight"), batch)}
+  given = dict(zip(("x", "y", "sample_weight"), map(_text, batch)))
   given["batch_size"] = str(batch_size)
   if validation_data is None:
     held_out = _picked(count, validation_split, seed)
@@ -118,8 +112,7 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   else:
     other = checked_batch("validation_data", validation_data)
     _check_shapes(batch, other)
-    given["validation_data"] = (f"{arrays.shapes(other)} "
-                                f"{arrays.digest(other)}")
+    given["validation_data"] = _text(other)
     data = rows_lib.RowData(
         rows_lib.Rows(batch, rows), _held_out(other, class_weight), batch_size,
         seed)
@@ -127,12 +120,17 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   return data, given
 
 
+def _text(structure):
+  """Returns the shapes of arrays, and a digest of their values."""
+  return f"{arrays.shapes(structure)} {arrays.digest(structure)}"
+
+
 def _held_out(batch, class_weight):
   """Returns the rows of held-out arrays; with weights of classes."""
   if class_weight is not None and len(batch) == 2:
     batch = (*batch, arrays.weights_of_classes(batch[1], class_weight))
   return rows_lib.Rows(batch, np.arange(
-      arrays.rows_of("validation_data", batch), dtype=np.int32))
+      arrays.rows_of(batch), dtype=np.int32))
 
 
 def _picked(count, validation_split, seed):

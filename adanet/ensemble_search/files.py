@@ -193,7 +193,8 @@ class Folder:
     with _written(self.path(LAST)) as temporary:
       model.save_weights(temporary)
     names = [LAST] + [BEST] * bool(record.best_epoch)
-    self._write(record, step, states, {
+    # It has ended when its predictions are there.
+    self._write(dataclasses.replace(record, ended=""), step, states, {
         name: _sum(self.path(name)) for name in names})
 
   def write_end(self, record: NetworkRecord) -> None:

@@ -243,16 +243,12 @@ class SavedRows:
       return RowData(*(Rows(_mapped(read, batch), rows)
                          for batch, rows in self._parts.values()), *self._rest)
 
-    return once(repr((self._folder, self._rest, [
-        (batch, len(rows)) for batch, rows in self._parts.values()])), made)
-
-
-def once(key: str, made: Any) -> Any:
-  """Returns data that this process makes once for all tasks of a search."""
-  if key not in _of_process:
-    _of_process.clear()
-    _of_process[key] = made()
-  return _of_process[key]
+    key = repr((self._folder, self._rest, [
+        (batch, len(rows)) for batch, rows in self._parts.values()]))
+    if key not in _of_process:
+      _of_process.clear()
+      _of_process[key] = made()
+    return _of_process[key]
 
 
 @dataclasses.dataclass(frozen=True)

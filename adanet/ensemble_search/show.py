@@ -15,7 +15,6 @@ from adanet.ensemble_search import history as history_lib
 
 _SECS_BETWEEN_DRAWINGS = .2
 _CELL_WIDTH = 100
-_WHY = {files.PATIENCE: "no better", files.EPOCHS: "last epoch"}
 
 
 def _number(value):
@@ -104,8 +103,7 @@ class SearchDisplay:
       self.line(
           f"{key.name}: val_loss {_number(record.best_loss)} at epoch "
           f"{record.best_epoch} of {len(record.epochs)} "
-          f"({_WHY.get(record.ended, record.ended)}), "
-          f"{_seconds(record.seconds)}")
+          f"({record.ended}), {_seconds(record.seconds)}")
       self._draw(True)
 
   def _draw(self, at_once=False):

@@ -26,17 +26,6 @@ def is_stream(given: Any) -> bool:
           callable(given) and not hasattr(given, "__array__"))
 
 
-def _weighted(batch, class_weight):
-  """Returns a batch with weights of its classes."""
-  if class_weight is None:
-    return batch
-  if len(batch) != 2:
-    raise ValueError("class_weight: expected None where data have weights, or "
-                     "no labels.")
-  return (*batch, tf.constant(arrays.weights_of_classes(
-      batch[1], class_weight)))
-
-
 class StreamData:
   """Batches that a dataset gives, of one epoch each time it is read.
 
@@ -191,8 +180,11 @@ class _Source:
     for i, batch in enumerate(self._batches(epoch)):
       if i < start:
         continue
-      flat = steps.flat_arrays(_weighted(batch, self._class_weight))
-      now = [_shape(one) for one in flat]
+      if self._class_weight is not None:
+        batch = (*batch, tf.constant(arrays.weights_of_classes(
+            batch[1], self._class_weight)))
+      flat = steps.flat_arrays(batch)
+      now = [tuple(one.shape) for one in flat]
       size = sum(one.dtype.size * np.prod(
           [size or 1 for size in shape], dtype=np.int64)
                  for one, shape in zip(flat, now))
@@ -210,17 +202,13 @@ class _Source:
     calls = list(self.calls(0))
     if not calls:
       raise ValueError(f"{self._name} has no batches.")
-    if len({tuple(_shape(one)[1:] for one in flat) for flat, _ in calls}) == 1:
+    if len({tuple(tuple(one.shape)[1:] for one in flat)
+            for flat, _ in calls}) == 1:
       flat = _joined([flat for flat, _ in calls])[0]
       rows = sum(index.size for _, index in calls)
       return rows_lib.Rows(self.layout.packed(flat),
                            np.arange(rows, dtype=np.int32))
     return rows_lib.Batches(*self.layout, calls)
-
-
-def _shape(array):
-  """Returns the shape of a tensor, with None where it is ragged."""
-  return tuple(array.shape)
 
 
 def _tensors(batch):
