@@ -28,6 +28,7 @@ from adanet.progress import event_json
 from adanet.progress import reporter
 from adanet.testing import processes
 
+_SLOWNESS = 5.
 _POLL_SECS = .01
 
 
@@ -198,9 +199,16 @@ class Job:
   def wait(self, condition: Callable[[], Any], secs: float, what: str) -> Any:
     """Waits until a condition holds, and returns its value.
 
+    Args:
+      condition: returns a value that is true when it holds.
+      secs: float, how long to wait on an idle machine. It waits longer, because
+        a machine that is busy with other things needs some times as long.
+      what: str, what to wait for, for the error.
+
     Raises:
       JobError: it does not hold in time; the message has the logs.
     """
+    secs *= _SLOWNESS
     end = time.monotonic() + secs
     while True:
       self.poll()

@@ -14,7 +14,7 @@ import runfiles
 
 _MARK = "ADANET_TEST_LAUNCH"
 _PROGRAM = "adanet/adanet/launch/main.py"
-_TIMEOUT_SECS = 200.
+_TIMEOUT_SECS = 600.
 
 # The begin of a program for tasks that need no TensorFlow.
 PREAMBLE = """

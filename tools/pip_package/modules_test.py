@@ -20,7 +20,8 @@ _WHEEL = runfiles.Create().Rlocation(
         version.VERSION))
 
 # What only the repository's own tests and pages need.
-_NOT_PACKED = ("adanet/testing/oracle/", "adanet/examples/",
+# adanet.EnsembleSearch is still that of estimator/keras_fit.
+_NOT_PACKED = ("adanet/ensemble_search/", "adanet/examples/",
                "adanet/history/example.py", "adanet/testing/")
 
 
