@@ -105,8 +105,7 @@ _HEADS = {
         3, "w", loss_reduction="weighted_mean"),
     "labels": lambda: heads.MultiLabelHead(2, "w"),
     "own": _OwnHead,
-    "changed_regularized": lambda: _Changed(
-        2, "w", loss_reduction="weighted_mean"),
+    "changed": lambda: _Changed(2, "w", loss_reduction="weighted_mean"),
     "of_estimator": _of_estimator(lambda m: m.RegressionHead(2, "w")),
     "several_of_estimator": _of_estimator(lambda m: m.MultiHead([
         m.RegressionHead(2, "w", name="real"),
