@@ -293,6 +293,10 @@ class NamesTest(parameterized.TestCase):
       used.update(more.split())
     self.assertEmpty(names - used)
 
+  def test_an_inner_device_wins_eagerly(self):
+    with _inside(), v2.device(_CPUS[1]):
+      self.assertEndsWith(v2.Variable(1., name="plain").device, "CPU:1")
+
   @parameterized.product(
       row=level.first(_USES), mode=["graph", "eager"], placement=list(_MAKERS))
   def test_keeps_its_meaning(self, row, mode, placement):
