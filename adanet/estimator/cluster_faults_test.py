@@ -243,8 +243,9 @@ class ClusterFaultsTest(absltest.TestCase):
     job.start_all()
     job.finish(30., status=1)
     for name in job.names:
-      self.assertRegex(job.log(name), "AddressError: the address of worker:1 is "
-                       "'no-such-host.invalid:2222': .* does not resolve")
+      self.assertRegex(
+          job.log(name), "AddressError: the address of worker:1 is "
+          "'no-such-host.invalid:2222': .* does not resolve")
 
 
 class _HeldOut:
