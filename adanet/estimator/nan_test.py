@@ -85,13 +85,14 @@ def _signs(line):
 
 
 def _events(folder):
-  """Returns the tags of summaries and the steps that have them."""
+  """Returns the tags of summaries and the sorted steps that have them."""
   found = {}
+  # Files of one second are in no order.
   for path in glob.glob(os.path.join(folder, "events.*")):
     for event in tf_compat.v1.train.summary_iterator(path):
       for value in event.summary.value:
         found.setdefault(value.tag, []).append(event.step)
-  return found
+  return {tag: sorted(steps) for tag, steps in found.items()}
 
 
 class NanTest(parameterized.TestCase):
