@@ -54,9 +54,11 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
   """
   with making.seeded(seed):
     model = making.made(owner, function, compiling)
+    sample = layout.packed(
+        arrays.of_parts(spec, parts) for spec, parts in zip(
+            layout.specs, directory.sample()))
     if not model.built:
-      keras_inputs = _inputs(layout, [])
-      model(keras_inputs)
+      model(sample[0])
   try:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
@@ -66,25 +68,23 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     raise ValueError(
         f"{owner} makes another model than the one that was trained: "
         f"{words.one_line(error)}") from error
-  _check_predictions(owner, model, layout, directory, key)
+  _check_predictions(owner, model, sample,
+                     directory.folder(key).predictions().outputs)
   return model
 
 
-def _check_predictions(owner, model, layout, directory, key):
+def _check_predictions(owner, model, sample, expected):
   """Raises an error if a model predicts other values than the trained one.
 
   Weights alone do not tell a `relu` from a `tanh`.
   """
-  flat = [arrays.of_parts(spec, parts) for spec, parts in zip(
-      layout.specs, directory.sample())]
-  rows = flat[0].shape[0]
+  rows = steps_lib.flat_arrays(sample)[0].shape[0]
   if (network.fixed_size(model) or rows) != rows:
     return
-  expected = directory.folder(key).predictions().outputs
 
   def predicted():
     network.reset_states(model)
-    found = keras.tree.flatten(model.predict_step(layout.packed(flat)))
+    found = keras.tree.flatten(model.predict_step(sample))
     network.reset_states(model)
     return [np.asarray(one, other.dtype) for one, other in zip(found, expected)]
 
@@ -196,6 +196,8 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
   model = keras.Model(inputs, keras.tree.pack_sequence_as(structure, flat),
                       name="ensemble")
   compiling.compile(model)
+  # Layers of a member may read values.
+  model.run_eagerly = any(one.model.run_eagerly for one in members)
   return model
 
 

@@ -294,19 +294,29 @@ class Network:
 def _states(model):
   """Returns the variables that Keras's files of weights leave out.
 
-  These are the states of random layers, and the metrics of an epoch.
+  These are the states of random layers, the metrics of an epoch, and the
+  matrices of LoRA, which the files have as a part of the kernel.
   """
   known = {id(one) for one in model.weights}
   return [one for one in (*model.variables, *model.metrics_variables)
-          if id(one) not in known]
+          if id(one) not in known] + [
+              one for layer in _layers(model)
+              if getattr(layer, "lora_enabled", False)
+              for one in layer.weights]
+
+
+def _layers(model):
+  """Yields all layers of a model."""
+  for layer in getattr(model, "layers", ()):
+    yield layer
+    yield from _layers(layer)
 
 
 def reset_states(model: Any) -> None:
   """Resets the states of stateful layers."""
-  for layer in getattr(model, "layers", ()):
+  for layer in _layers(model):
     if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
       layer.reset_state()
-    reset_states(layer)
 
 
 def _plain(dtype):
