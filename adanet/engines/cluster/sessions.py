@@ -19,6 +19,7 @@ slow threads, and lets the rest sleep when they come, as Python 3.14 does.
 import atexit
 import contextlib
 import ctypes
+import functools
 import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
@@ -108,6 +109,8 @@ class Opening:
     try:
       self._session.run(self._first_op)
     except Exception as error:  # pylint: disable=broad-except
+      # Python would close it when the program ends, and wait for a lost task.
+      _start_thread(functools.partial(_close, self._session))
       self._error = error
 
   def result(self, secs: float) -> Any:
@@ -174,12 +177,13 @@ def wait_until_connected(
     return session
 
 
+def _close(session):
+  try:
+    session.close()
+  except tf_compat.v1.errors.OpError as error:
+    logging.debug("cannot close a session: %s", error)
+
+
 def close(session: Any) -> None:
   """Closes a session, if that takes no longer than a moment."""
-  def call():
-    try:
-      session.close()
-    except tf_compat.v1.errors.OpError as error:
-      logging.debug("cannot close a session: %s", error)
-
-  _start_thread(call).join(_CLOSE_SECS)
+  _start_thread(functools.partial(_close, session)).join(_CLOSE_SECS)

@@ -125,6 +125,25 @@ class SessionsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ended.JobFinished, "max_steps is reached"):
       _connect(look=look)
 
+  def test_session_that_cannot_be_opened_is_closed(self):
+    v1 = tf_compat.v1
+    graph = v1.Graph()
+    with graph.as_default(), graph.device("/job:nowhere"):
+      v1.no_op()
+    made = []
+    with mock.patch.object(
+        v1, "Session", side_effect=lambda *args, new=v1.Session, **kwargs:
+        made.append(new(*args, **kwargs)) or made[-1]):
+      opening = sessions.Opening("", graph, None)
+    with self.assertRaises(v1.errors.InvalidArgumentError):
+      opening.result(60.)
+    end = time.monotonic() + 10.
+    with self.assertRaisesRegex(RuntimeError, "closed"):
+      while time.monotonic() < end:
+        with contextlib.suppress(v1.errors.OpError):
+          made[0].run([])
+        time.sleep(.01)
+
   @parameterized.parameters(*level.first([
       (True, signal.SIGSTOP), (True, signal.SIGKILL), (False, signal.SIGSTOP)]))
   def test_program_ends_when_its_parameter_server_is_lost(
