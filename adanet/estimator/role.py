@@ -88,8 +88,9 @@ def _train(model, request, executor, role):
     elif role == Role.LOCAL:
       loop.train(local.LocalEngine(model), request)
     elif role == Role.CHIEF:
-      loop.train(chief.ChiefEngine(model, connection_lib.connect(
-          model.config, request.wait_timeout_secs)), request)
+      with contextlib.closing(connection_lib.connect(
+          model.config, request.wait_timeout_secs)) as connection:
+        loop.train(chief.ChiefEngine(model, connection), request)
     elif role == Role.WORKER:
       worker.train(model, request)
     else:

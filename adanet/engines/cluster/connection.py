@@ -143,6 +143,14 @@ class Connection:
     """Writes all boards, and returns whether all servers took it."""
     return all([one.write(status) for one in self.status_boards])
 
+  def close(self) -> None:
+    """Closes the sessions of the boards, while their servers are still there.
+
+    Python would close them when the program ends, and wait for lost servers.
+    """
+    for one in self.status_boards:
+      one.close()
+
   # Sessions.
 
   @contextlib.contextmanager

@@ -6,6 +6,7 @@ The server of TensorFlow does that by itself. This task starts it, sees when the
 chief ends the job, and says where it has its files.
 """
 
+import contextlib
 import time
 from typing import Callable
 
@@ -37,9 +38,9 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
     model: `Model`.
     request: `Request`.
   """
-  connection = connection_lib.connect(
-      model.config, request.wait_timeout_secs)
-  with chief_client.opened(model, request, connection.name) as training:
+  with contextlib.closing(connection_lib.connect(
+      model.config, request.wait_timeout_secs)) as connection, (
+          chief_client.opened(model, request, connection.name)) as training:
     serve(connection, training.stops,
           lambda: training.report(events.Working(connection.name)))
 

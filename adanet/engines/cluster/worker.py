@@ -28,6 +28,7 @@ servers, and the chief restores and saves. It can lose:
    generation that is announced, and the input of its share starts again.
 """
 
+import contextlib
 import time
 
 from adanet import log as logging
@@ -52,9 +53,9 @@ def train(model: model_lib.Model, request: trainer.Request) -> None:
     model: `Model`.
     request: `Request`. How many steps there are, the chief says.
   """
-  connection = connection_lib.connect(
-      model.config, request.wait_timeout_secs)
-  with chief_client.opened(model, request, connection.name) as training:
+  with contextlib.closing(connection_lib.connect(
+      model.config, request.wait_timeout_secs)) as connection, (
+          chief_client.opened(model, request, connection.name)) as training:
     Worker(model, training, connection).train()
 
 
