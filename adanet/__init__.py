@@ -20,7 +20,7 @@ _MODULES = {
     "EarlyStopping": "adanet.core.early_stopping",
     "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
-    "EnsembleSearch": "adanet.estimator.keras_fit.ensemble_search",
+    "EnsembleSearch": "adanet.ensemble_search.face",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluation",
@@ -69,10 +69,10 @@ if TYPE_CHECKING:
   from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork
+  from adanet.ensemble_search.face import EnsembleSearch
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator
-  from adanet.estimator.keras_fit.ensemble_search import EnsembleSearch
   from adanet.estimator.specs import EvalSpec
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate

@@ -124,11 +124,11 @@ def _search(job, folder, unused_executor):
   search.fit(*_given(data), **(
       {} if job.epochs is None else {"epochs": job.epochs}))
   model = search.model
+  rows = len(_divided(*_given(data))[1])
 
   def steps():
-    return {name: network.steps
-            for name, network in
-            search.history.iterations[-1].subnetworks.items()}
+    return {network.name: len(network.epochs) * -(-rows // _BATCH_SIZE)
+            for network in search.history.networks}
 
   return value_task.Found(job.num_models, {
       "": lambda: _predicted(model, data.features["test"])}, steps)

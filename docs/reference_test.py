@@ -69,7 +69,6 @@ _SEAMS = (
     "adanet.estimator.export.signature_defs",
     "adanet.estimator.export.timestamped_export_dir",
     "adanet.estimator.export.write_saved_model",
-    "adanet.estimator.keras_fit",
     "adanet.estimator.keras_model",
     "adanet.estimator.keras_words",
     "adanet.estimator.placed_config",

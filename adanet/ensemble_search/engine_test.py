@@ -47,7 +47,7 @@ MODELS = {"small": small, "big": big}
 
 
 def fitted(directory, *data, **fit):
-  search = ensemble_search.LiveEnsembleSearch(
+  search = ensemble_search.EnsembleSearch(
       MODELS, "mse", metrics=["mae"], directory=directory, seed=3,
       optimizer=keras.optimizers.Adam(.03))
   search.fit(*(data or (X, Y)), **{**dict(
@@ -268,7 +268,7 @@ class EngineTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "has a search with something else: "
         f"{expected}.*Give what it had, or another directory.$"):
-      ensemble_search.LiveEnsembleSearch(**{**dict(
+      ensemble_search.EnsembleSearch(**{**dict(
           models=MODELS, loss="mse", directory=self.expected["folder"], seed=3,
           optimizer=keras.optimizers.Adam(.03)), **arguments}).fit(**{**dict(
               x=X, y=Y, batch_size=16, epochs=6, patience=2, verbose=0), **fit})
@@ -278,22 +278,22 @@ class EngineTest(parameterized.TestCase):
     fitted(folder)
     moved = folder + "-moved"
     os.rename(folder, moved)
-    loaded = ensemble_search.LiveEnsembleSearch.load(moved, MODELS)
+    loaded = ensemble_search.EnsembleSearch.load(moved, MODELS)
     np.testing.assert_array_equal(
         loaded.model.predict(X, verbose=0),
-        ensemble_search.LiveEnsembleSearch(
+        ensemble_search.EnsembleSearch(
             MODELS, "mse", directory=moved).model.predict(X, verbose=0))
     self.assertEqual(["loss", "mae"], sorted(loaded.model.evaluate(
         X, Y, verbose=0, return_dict=True)))
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
-      print(ensemble_search.LiveEnsembleSearch.load(
+      print(ensemble_search.EnsembleSearch.load(
           moved, {"small": big, "big": small}).model)
     # The shapes of the weights are the same, and what is computed is not.
     relu = lambda: keras.Sequential([
         L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])
     with self.assertRaisesRegex(
         ValueError, r"^models\['small'\] .*predictions of held-out rows"):
-      print(ensemble_search.LiveEnsembleSearch.load(
+      print(ensemble_search.EnsembleSearch.load(
           moved, {"small": relu, "big": big}).members_of(
               [files.Key(0, 0, "small")]))
 
@@ -305,7 +305,7 @@ class EngineTest(parameterized.TestCase):
 
 
 def fitted_history(folder):
-  return ensemble_search.LiveEnsembleSearch(
+  return ensemble_search.EnsembleSearch(
       MODELS, "mse", directory=folder).history
 
 

@@ -38,7 +38,7 @@ def _is_model(name):
   return name.startswith("models[")
 
 
-class LiveEnsembleSearch:
+class EnsembleSearch:
   """Trains Keras models, and selects an ensemble of them: a Keras model.
 
   Use it as a model of Keras::
@@ -111,7 +111,7 @@ class LiveEnsembleSearch:
 
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
-           metrics: Any = None, optimizer: Any = None) -> "LiveEnsembleSearch":
+           metrics: Any = None, optimizer: Any = None) -> "EnsembleSearch":
     """Returns the search of a directory, in another program.
 
     Args:
@@ -142,7 +142,7 @@ class LiveEnsembleSearch:
           validation_split: float = .2, sample_weight: Any = None,
           class_weight: Any = None, patience: int = 5, iterations: int = 1,
           max_seconds: float | None = None, executor: Any = None,
-          verbose: Any = "auto", **kwargs: Any) -> "LiveEnsembleSearch":
+          verbose: Any = "auto", **kwargs: Any) -> "EnsembleSearch":
     """Trains all models, and selects the ensemble.
 
     Another call goes on in `directory`: with more `iterations` it adds some,

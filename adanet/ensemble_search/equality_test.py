@@ -125,7 +125,7 @@ class EqualityTest(parameterized.TestCase):
 
   @parameterized.named_parameters(_parts())
   def test_group(self, group):
-    search = ensemble_search.LiveEnsembleSearch(
+    search = ensemble_search.EnsembleSearch(
         group.models, group.loss, directory=self.create_tempdir().full_path,
         seed=_SEED, **group.search)
     with warnings.catch_warnings():

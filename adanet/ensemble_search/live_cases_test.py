@@ -83,7 +83,7 @@ class LiveCasesTest(parameterized.TestCase):
   def _fit(self, models, loss, *data, search=None, **fit):
     if callable(models):
       models = {"a": models}
-    found = ensemble_search.LiveEnsembleSearch(models, loss, **{**dict(
+    found = ensemble_search.EnsembleSearch(models, loss, **{**dict(
         seed=1, directory=self.create_tempdir().full_path), **(search or {})})
     return found.fit(*data, **{**dict(epochs=2, verbose=0), **fit})
 

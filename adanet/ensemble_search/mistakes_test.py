@@ -162,7 +162,7 @@ class MistakesTest(parameterized.TestCase):
                       "directory": folder}, **arguments)
     fit = dict({"x": _X, "y": _Y, "epochs": 1, "verbose": 0}, **fit)
     with self.assertRaises((TypeError, ValueError)) as caught:
-      ensemble_search.LiveEnsembleSearch(**arguments).fit(**fit)
+      ensemble_search.EnsembleSearch(**arguments).fit(**fit)
     message = str(caught.exception)
     self.assertIn(expected, message)
     self.assertLen(message.splitlines(), 1)
@@ -172,12 +172,12 @@ class MistakesTest(parameterized.TestCase):
     make = lambda: keras.Sequential([
         keras.layers.Lambda(lambda x: tf.where(tf.math.is_nan(x), 0., x)),
         keras.layers.Dense(3, "softmax")])
-    ensemble_search.LiveEnsembleSearch(
+    ensemble_search.EnsembleSearch(
         {"a": make}, _SPARSE, directory=self.create_tempdir().full_path).fit(
             _with(_X, np.nan), _Y, epochs=1, verbose=0)
 
   def test_attributes(self):
-    search = ensemble_search.LiveEnsembleSearch({"a": _make()}, _SPARSE)
+    search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)
     with self.assertRaisesRegex(AttributeError, "has no predict: call model."):
       search.predict(_X)
     for name in ("model", "history", "members"):

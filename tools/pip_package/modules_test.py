@@ -22,14 +22,12 @@ _WHEEL = runfiles.Create().Rlocation(
 # What only the repository's own tests and pages need.
 _NOT_PACKED = ("adanet/examples/", "adanet/history/example.py",
                "adanet/testing/")
-# adanet.EnsembleSearch is still that of estimator/keras_fit.
-_BEGUN = "adanet/ensemble_search/"
 
 
 def _is_packed(path):
   """Whether a Python file of the source tree is one of the wheel."""
   return not (path.name.endswith("_test.py") or "testdata" in path.parts or
-              path.as_posix().startswith((_BEGUN,) + _NOT_PACKED))
+              path.as_posix().startswith(_NOT_PACKED))
 
 
 def _tree():
@@ -45,7 +43,7 @@ class ModulesTest(absltest.TestCase):
   def test_wheel_has_every_module_of_the_tree(self):
     with zipfile.ZipFile(_WHEEL) as wheel:
       packed = [name for name in wheel.namelist()
-                if name.endswith(".py") and not name.startswith(_BEGUN)]
+                if name.endswith(".py")]
     self.assertCountEqual(
         [path.as_posix() for path in _tree() if _is_packed(path)], packed,
         "add what is missing to the deps of //adanet, where a user imports it, "

@@ -1,0 +1,23 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`EnsembleSearch` where there is Keras 3, and one line where there is not.
+
+Unlike the other modules of this room, this one is read by every Python.
+"""
+
+from adanet import tf_compat
+
+if tf_compat.HAS_KERAS_3:
+  from adanet.ensemble_search.ensemble_search import EnsembleSearch  # pylint: disable=g-import-not-at-top
+else:
+
+  class _WithoutKeras3:
+
+    def __init__(self, *args, **kwargs):
+      raise ValueError(
+          "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. "
+          "Before, use adanet.AutoEnsembleEstimator.")
+
+    load = __init__
+
+  EnsembleSearch = _WithoutKeras3  # type: ignore[assignment,misc]
