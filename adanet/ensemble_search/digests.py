@@ -32,7 +32,7 @@ class Digest:
   """
 
   def __init__(self):
-    self.unknown: list[str] = []
+    self.unknown = []
 
   def text(self, value: Any) -> str:
     """Returns a short text that is another one for another value."""

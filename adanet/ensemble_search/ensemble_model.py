@@ -109,7 +109,7 @@ def _inputs(layout: steps_lib.Layout, members: list) -> Any:
   given = keras.tree.map_structure(
       lambda one: None if one is None else next(specs), layout.structure[0])
   shapes = [_own_shapes(model, given) for model in members]
-  flat = []
+  flat: list[Any] = []
   for i, spec in enumerate(keras.tree.flatten(given)):
     if spec is None:
       flat.append(None)

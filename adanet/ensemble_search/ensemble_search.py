@@ -127,7 +127,7 @@ class EnsembleSearch:
     """
     path = files.absolute(directory)
     content = None if path is None else files.Directory(path).read()
-    if content is None:
+    if path is None or content is None:
       raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
                        "expected the directory of one that was trained.")
     arguments = {"loss": loss, "metrics": metrics, "optimizer": optimizer,

@@ -16,8 +16,8 @@ from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
-from adanet.ensemble_search import kinds
 from adanet.ensemble_search import making
+from adanet.testing import keras_kinds
 from adanet.testing import level
 import numpy as np
 
@@ -104,7 +104,7 @@ def _parts():
 
   A group begins with the kinds that have the most states.
   """
-  for name, group in kinds.GROUPS.items():
+  for name, group in keras_kinds.GROUPS.items():
     models = list(group.models.items())
     starts = range(0, len(models), _MODELS_OF_A_PART)
     for start in level.first(list(starts)):
@@ -176,7 +176,7 @@ class EqualityTest(parameterized.TestCase):
 
   def test_z_files_load_without_adanet(self):
     if not self.saved:
-      self.test_group(kinds.LISTS)
+      self.test_group(keras_kinds.LISTS)
     folder = self.create_tempdir().full_path
     path = os.path.join(folder, "files")
     with open(path, "wb") as file:

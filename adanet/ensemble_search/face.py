@@ -5,19 +5,22 @@
 Unlike the other modules of this room, this one is read by every Python.
 """
 
+from typing import TYPE_CHECKING
+
 from adanet import tf_compat
 
-if tf_compat.HAS_KERAS_3:
+
+class _WithoutKeras3:
+
+  def __init__(self, *args, **kwargs):
+    raise ValueError(
+        "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. "
+        "Before, use adanet.AutoEnsembleEstimator.")
+
+  load = __init__
+
+
+if TYPE_CHECKING or tf_compat.HAS_KERAS_3:
   from adanet.ensemble_search.ensemble_search import EnsembleSearch  # pylint: disable=g-import-not-at-top
 else:
-
-  class _WithoutKeras3:
-
-    def __init__(self, *args, **kwargs):
-      raise ValueError(
-          "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. "
-          "Before, use adanet.AutoEnsembleEstimator.")
-
-    load = __init__
-
-  EnsembleSearch = _WithoutKeras3  # type: ignore[assignment,misc]
+  EnsembleSearch = _WithoutKeras3

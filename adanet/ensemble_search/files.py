@@ -12,6 +12,7 @@
       epochs.jsonl              a line for each epoch, and one of its state
 """
 
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import fcntl
@@ -114,7 +115,7 @@ class HeldOutPredictions(NamedTuple):
 
 
 @contextlib.contextmanager
-def _written(path: str):
+def _written(path: str) -> Iterator[str]:
   """Yields the path to write to, which becomes `path` at the end."""
   folder, name = os.path.split(path)
   os.makedirs(folder, exist_ok=True)

@@ -99,9 +99,10 @@ class SearchHistory(NamedTuple):
           "best_epoch": one.best_epoch, "epochs": len(one.epochs),
           "parameters": one.parameters, "seconds": one.seconds,
           "ended": one.ended})
-    if any(abs(one.values["val_loss"] - one.own_val_loss) > 1e-4 * abs(
-        one.own_val_loss) for one in known):
-      own = {one.name: one.own_val_loss for one in known}
+    own = {one.name: one.own_val_loss for one in known
+           if one.own_val_loss is not None}
+    if any(abs(one.values["val_loss"] - own[one.name]) > 1e-4 * abs(
+        own[one.name]) for one in known if one.name in own):
       for row in rows:
         row["own_val_loss"] = own.get(row["name"])
     return rows

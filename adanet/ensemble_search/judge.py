@@ -17,7 +17,8 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import steps as steps_lib
 import numpy as np
 
-keras, tf = tf_compat.keras_3, tf_compat.v2
+keras: Any = tf_compat.keras_3
+tf = tf_compat.v2
 
 
 class Masked(keras.layers.Layer):

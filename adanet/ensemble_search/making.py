@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that a user's functions make: seeded, compiled, and answered for."""
 
+from collections.abc import Iterator
 import contextlib
 import random
 import threading
@@ -70,7 +71,7 @@ def _copied(name, value):
 
 
 @contextlib.contextmanager
-def seeded(seed: int):
+def seeded(seed: int) -> Iterator[None]:
   """Seeds what Keras draws its seeds from; puts the user's states back after.
 
   Keras draws all seeds of initializers and layers from Python's generator.

@@ -233,7 +233,7 @@ class SavedRows:
   def loaded(self) -> RowData:
     """Returns the data, whose tensors this process has once."""
     def made():
-      opened: dict[Any, Any] = {}
+      opened = {}
 
       def read(path):
         if path is not None and path not in opened:

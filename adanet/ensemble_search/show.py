@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows how far a search is: a row a network on a terminal, elsewhere lines."""
 
+from collections.abc import Iterator
 import contextlib
 import math
 import sys
@@ -153,7 +154,7 @@ class SearchDisplay:
 
 
 @contextlib.contextmanager
-def shown(verbose: Any):
+def shown(verbose: Any) -> Iterator[SearchDisplay]:
   """Yields a `SearchDisplay`, which leaves the terminal as it was."""
   with contextlib.ExitStack() as exits:
     display = SearchDisplay(verbose)

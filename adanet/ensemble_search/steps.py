@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from adanet import tf_compat
 import numpy as np
 
-keras, tf = tf_compat.keras_3, tf_compat.v2
+keras: Any = tf_compat.keras_3
+tf = tf_compat.v2
 _KERAS_STEPS = {"train_step": ("train_step", "compute_metrics",
                                "get_metrics_result"),
                 "test_step": ("test_step", "compute_metrics",

@@ -175,7 +175,7 @@ class _Source:
 
   def calls(self, epoch, start=0):
     """Yields chunks of batches: tensors, and the rows of each batch in them."""
-    chunk: list[list] = []
+    chunk = []
     shapes = None
     for i, batch in enumerate(self._batches(epoch)):
       if i < start:

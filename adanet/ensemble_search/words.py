@@ -108,8 +108,8 @@ def check_count(name: str, value: Any) -> None:
   Raises:
     ValueError: the argument is something else.
   """
-  if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(
-      value, "ndim", 0) or value < 1:
+  if isinstance(value, bool) or not hasattr(value, "__index__") or (
+      getattr(value, "ndim", 0) != 0 or value < 1):
     raise ValueError(f"{name}={described(value)}: expected an int of at least "
                      "1.")
 
