@@ -82,7 +82,7 @@ class EngineTest(parameterized.TestCase):
   def test_threads_twice(self):
     self._check(fitted(self.create_tempdir().full_path))
 
-  @parameterized.parameters(*level.first(["pool", "dask"]))
+  @parameterized.parameters(level.first(["pool", "dask"]))
   def test_executors(self, name):
     opened = (engines.process_pool(1) if name == "pool" else
               engines.dask_cluster(1))
@@ -114,7 +114,7 @@ class EngineTest(parameterized.TestCase):
     fit = {"validation_data": (X, Y), "epochs": 3, "patience": 9}
     self._check(search, "read", batches, **fit)
 
-  @parameterized.parameters(*level.first([8, 6, 7, 13]))
+  @parameterized.parameters(level.first([8, 6, 7, 13]))
   def test_killed_behind_any_file(self, count):
     folder = self.create_tempdir().full_path
     replace, left = os.replace, [count]
@@ -131,7 +131,7 @@ class EngineTest(parameterized.TestCase):
         fitted(folder)
     self._check(fitted(folder))
 
-  @parameterized.parameters(*level.first([11, 4]))
+  @parameterized.parameters(level.first([11, 4]))
   def test_stopped_in_an_epoch(self, count):
     folder = self.create_tempdir().full_path
     asked = []
@@ -148,8 +148,8 @@ class EngineTest(parameterized.TestCase):
                         fitted_history(folder).networks), 2)
     self._check(fitted(folder))
 
-  @parameterized.parameters((12,))
-  def test_stopped_with_a_dataset(self, count):
+  @level.gate
+  def test_stopped_with_a_dataset(self):
     folder = self.create_tempdir().full_path
     asked = []
 
@@ -220,6 +220,7 @@ class EngineTest(parameterized.TestCase):
         ["big", "small", "big (2)", "small (2)"],
         [one.name for one in search.history.networks])
 
+  @level.gate
   def test_other_limits(self):
     """Networks that have ended stay; those that train go by the new limits."""
     folder = self.create_tempdir().full_path

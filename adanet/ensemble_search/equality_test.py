@@ -104,10 +104,9 @@ def _parts():
 
   A group begins with the kinds that have the most states.
   """
-  for name, group in keras_kinds.GROUPS.items():
-    models = list(group.models.items())
-    starts = range(0, len(models), _MODELS_OF_A_PART)
-    for start in level.first(list(starts)):
+  for name, group in level.first(list(keras_kinds.GROUPS.items())):
+    models = level.first(list(group.models.items()), 3)
+    for start in range(0, len(models), _MODELS_OF_A_PART):
       yield f"{name}_{start}" if start else name, group._replace(
           models=dict(models[start:start + _MODELS_OF_A_PART]))
 

@@ -87,7 +87,7 @@ class LiveCasesTest(parameterized.TestCase):
         seed=1, directory=self.create_tempdir().full_path), **(search or {})})
     return found.fit(*data, **{**dict(epochs=2, verbose=0), **fit})
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       lambda: O.Adam(O.schedules.CosineDecay(.1, 100)),
       lambda: O.SGD(O.schedules.ExponentialDecay(.1, 10, .9)),
       lambda: O.AdamW(O.schedules.PiecewiseConstantDecay([5], [.1, .01]))]))
@@ -95,7 +95,7 @@ class LiveCasesTest(parameterized.TestCase):
     search = self._fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
     self.assertLess(search.history.ensemble["val_loss"], 9)
 
-  @parameterized.parameters(*level.first([255, 0, -1]))
+  @parameterized.parameters(level.first([255, 0, -1]))
   def test_02_ignored_class(self, void):
     y = np.where(_R.rand(100) < .6, void, _R.randint(1, 3, 100))
     loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=void)
@@ -107,7 +107,7 @@ class LiveCasesTest(parameterized.TestCase):
     self.assertAlmostEqual(
         search.history.ensemble["val_loss"], expected, places=4)
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       ("input_1", "input_0"), ("left", "right"), ("input_1", "input_2")]))
   def test_03_a_list_goes_by_position(self, *names):
     def make():
@@ -121,7 +121,7 @@ class LiveCasesTest(parameterized.TestCase):
     np.testing.assert_allclose(search.model.predict(x, verbose=0),
                                make().predict(x, verbose=0), rtol=1e-5)
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       ([100, 5], _SPARSE), ([100, 5, 1], _SPARSE),
       ([100, 5, 3], "categorical_crossentropy")]))
   def test_04_class_weight_of_sequences(self, shape, loss):
@@ -132,7 +132,7 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^class_weight: y has the shape"):
       self._fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       (lambda: _power(4.), lambda: _power(1.)),
       (lambda: _Quantile(.1), lambda: _Quantile(.9)),
       (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))]))
@@ -150,7 +150,7 @@ class LiveCasesTest(parameterized.TestCase):
     search = self._fit(_dense(3, "softmax"), "categorical_crossentropy", _X, y)
     self.assertEqual((None, 3), search.model.output.shape)
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       "lr[0.1]", "units=[8, 8]", "a\\b", "50%", "ä é"]))
   def test_08_names_of_directories(self, name):
     folder = os.path.join(self.create_tempdir().full_path, name)
@@ -170,7 +170,7 @@ class LiveCasesTest(parameterized.TestCase):
     self.assertLen(search.history.networks, 2)
     self.assertEmpty(os.listdir("."))
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       ([lambda t, p: keras.ops.max(keras.ops.abs(t - p), -1)],),
       ([functools.partial(keras.losses.binary_focal_crossentropy, gamma=1.)],),
       ([["mae"]],), ([keras.metrics.MeanSquaredError(name="my mse (%)")],),
@@ -215,7 +215,7 @@ class LiveCasesTest(parameterized.TestCase):
       return keras.Model({"a": {"b": one}, "c": (other,)},
                          L.Dense(1)(L.Add()([one, other])))
 
-    for name, make, one in (
+    for name, make, one in level.first([
         ("dataset", _dense(), batched(_X, _Y)),
         ("PyDataset", _dense(), _Batches()),
         ("function", _dense(), lambda: batched(_X, _Y)),
@@ -235,7 +235,7 @@ class LiveCasesTest(parameterized.TestCase):
             L.Embedding(9, 3), L.GlobalAveragePooling1D(), L.Dense(1)]),
          lambda: tf.data.Dataset.range(60).map(
              lambda i: (tf.ones([1 + i % 7], tf.int64), [1.])).padded_batch(7)),
-        ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))):
+        ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))], 3):
       with self.subTest(name):
         search = self._fit(make, "mse", one, validation_data=one)
         self.assertLess(search.history.ensemble["val_loss"], 1e4)
