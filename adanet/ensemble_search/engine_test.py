@@ -156,7 +156,7 @@ class EngineTest(parameterized.TestCase):
     def is_set(stop):
       del stop  # Unused.
       asked.append(1)
-      return len(asked) > count
+      return len(asked) > 12
 
     fit = {"validation_data": (X, Y)}
     with mock.patch.object(network, "_SECS_OF_A_CALL", 0), (
