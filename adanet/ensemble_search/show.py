@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import contextlib
 import math
+import os
 import sys
 import threading
 import time
@@ -83,7 +84,9 @@ class SearchDisplay:
       parts.append(f"{len(rows):,} rows")
     if held_out is not None:
       parts.append(f"{len(held_out):,} held out")
-    self.line(f"{', '.join(parts)}; directory {path}")
+    below = os.path.relpath(path)
+    self.line(f"{', '.join(parts)}; directory "
+              f"{path if below.startswith(os.pardir) else below}")
 
   def epoch(self, key: files.Key, record: files.NetworkRecord) -> None:
     """Shows an epoch of a network."""
