@@ -79,6 +79,7 @@ class HistoryTest(absltest.TestCase):
   def test_nothing_has_trained(self):
     directory = self.create_tempdir().full_path
     files.Directory(directory).write({})
+    os.mkdir(os.path.join(directory, "networks"))
     error = io.StringIO()
     with contextlib.redirect_stderr(error):
       self.assertEqual(2, main.main(["adanet-report", directory]))

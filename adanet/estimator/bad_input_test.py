@@ -266,6 +266,12 @@ class BadInputTest(parameterized.TestCase):
           subnetwork_generator=builders.generator(_Dense("a"))), **arguments))
     self._assert_one_line(caught.exception, *parts)
 
+  def test_directory_of_an_ensemble_search(self):
+    os.makedirs(os.path.join(self._model_dir, "networks", "0-0-deep"))
+    with self.assertRaisesRegex(ValueError, "EnsembleSearch") as caught:
+      self._estimator(_Dense("a"))
+    self._assert_one_line(caught.exception, repr(self._model_dir))
+
   @parameterized.parameters(
       (lambda: adanet.Evaluator(3), "input_fn must be a function"),
       (lambda: adanet.ReportMaterializer(None), "input_fn must be a function"),

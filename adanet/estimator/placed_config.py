@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the model_dir of an Estimator, and the RunConfig that has it."""
 
+import os
 import tempfile
 from typing import Any
 
@@ -9,6 +10,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import user_folder
 from adanet.tf_compat import checkpoint_file
+from adanet.tf_compat import files
 
 
 def placed_config(config: Any, model_dir: Any) -> Any:
@@ -19,7 +21,7 @@ def placed_config(config: Any, model_dir: Any) -> Any:
     model_dir: a path or None.
 
   Raises:
-    ValueError: they do not fit, or there can be no checkpoints in `model_dir`.
+    ValueError: they do not fit, or `model_dir` is no folder for checkpoints.
     TypeError: `model_dir` is no path.
   """
   config = config if config is not None else tf_compat.RunConfig()
@@ -46,6 +48,10 @@ def placed_config(config: Any, model_dir: Any) -> Any:
           "Set it in the RunConfig, or with adanet-launch --model_dir.")
     model_dir = tempfile.mkdtemp()
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
+  if files.names(os.path.join(model_dir, "networks")):
+    raise ValueError(
+        f"model_dir={model_dir!r} has a search of EnsembleSearch, which this one "
+        "would overwrite: expected a folder of its own. Use another one.")
   if config.num_ps_replicas and not checkpoint_file.is_readable(model_dir):
     # They may be on machines without the link of `checkpoint_file.readable`.
     raise ValueError(

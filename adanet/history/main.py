@@ -50,7 +50,7 @@ def _read(arguments: Sequence[str]) -> Any:
     raise command.BadInput(
         f"{' '.join(arguments) or 'no argument'}: expected one model_dir "
         "(--help says more)")
-  if os.path.exists(os.path.join(arguments[0], "search.json")):
+  if os.path.isdir(os.path.join(arguments[0], "networks")):
     return _of_ensemble_search(arguments[0])
   try:
     report = store.Store(arguments[0]).read(warn=_COMMAND.warn)

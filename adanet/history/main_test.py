@@ -97,6 +97,9 @@ class MainTest(parameterized.TestCase):
     self.model_dir = os.path.join(self.folder, "digits")
     self.report = example.search()._replace(model_dir=self.model_dir)
     example.write(self.report, self.model_dir)
+    # The fingerprint of a search of an Estimator.
+    with open(os.path.join(self.model_dir, "search.json"), "w") as f:
+      f.write("{}")
 
   def _path(self, *names):
     return os.path.join(self.folder, *names)
