@@ -27,6 +27,7 @@ from benchmarks import timing
 from benchmarks import value_data
 from benchmarks import value_fit
 from benchmarks import value_keras
+from benchmarks import value_live
 from benchmarks import value_phases
 from benchmarks import value_stopping
 from benchmarks import value_task
@@ -57,19 +58,22 @@ class Size(NamedTuple):
     num_steps: int, of each network.
     stopping: how large is what `value_stopping` measures.
     keras: the same of `value_keras`.
+    live: the same of `value_live`.
   """
   tasks: Tuple[str, ...]
   num_models: int
   num_steps: int
   stopping: value_stopping.StoppingSize = value_stopping.FULL
   keras: value_keras.KerasSize = value_keras.FULL
+  live: value_live.LiveSize = value_live.FULL
 
 
 _FULL = Size(("teacher", "digits", "friedman1"), value_task.MAX_MODELS, 720)
 # One search is of both kinds.
 _SHORT = Size(("digits",), 3, 3, value_stopping.StoppingSize(
     ("digits",), 3, (3,), 6, adanet.EarlyStopping(2, 1)),
-              value_keras.KerasSize(("digits",), 3, 2, 2))
+              value_keras.KerasSize(("digits",), 3, 2, 2),
+              value_live.LiveSize(2, (1,), 3))
 
 
 # Searches in processes.
@@ -240,6 +244,19 @@ def _measure_fit(num_turns):
   return rows_of_fit(turns)
 
 
+def _measure_live(size, num_turns):
+  turns = range(min(num_turns, _TURNS_OF_ITERATIONS))
+  rows = []
+  for epochs in size.epochs:
+    rows += value_live.rows_of_nine(size, epochs, [
+        {side: _result(side, processes.Process(
+            value_live.answer_of_nine, side, size, epochs))
+         for side in value_live.SIDES} for _ in turns])
+  return rows + value_live.rows_of_many(size, [
+      _result("many networks", processes.Process(
+          value_live.answer_of_many, size)) for _ in turns])
+
+
 # What the program needs.
 
 
@@ -251,6 +268,7 @@ def measure(unused_placement, num_turns):
   costs = [_measure_iteration(size, num_turns, cores)]
   costs += _measure_phases(size, num_turns, cores[0])
   costs += _measure_fit(num_turns)
+  costs += _measure_live(size.live, num_turns)
   rows = _measure_searches(size, num_turns, cores)
   return rows + costs + [_measure_step(num_turns)]
 
