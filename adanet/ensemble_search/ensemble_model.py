@@ -68,36 +68,40 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     raise ValueError(
         f"{owner} makes another model than the one that was trained: "
         f"{words.one_line(error)}") from error
-  _check_predictions(owner, model, sample,
-                     directory.folder(key).predictions().outputs)
+  if not predicts(model, sample[0],
+                  directory.folder(key).predictions().outputs):
+    raise ValueError(
+        f"{owner} makes another model than the one that was trained: its "
+        "predictions of held-out rows are others. Give the function of before, "
+        "and keep values in weights of layers: Keras saves no tf.Variable.")
   return model
 
 
-def _check_predictions(owner, model, sample, expected):
-  """Raises an error if a model predicts other values than the trained one.
+def predicts(model: Any, x: Any, expected: list) -> bool:
+  """Returns whether a model predicts some values for the first rows.
 
   Weights alone do not tell a `relu` from a `tanh`.
+
+  Args:
+    model: `keras.Model`.
+    x: the first rows.
+    expected: list with the outputs for these rows, and others perhaps.
   """
-  rows = steps_lib.flat_arrays(sample)[0].shape[0]
+  rows = steps_lib.flat_arrays(x)[0].shape[0]
   if (network.fixed_size(model) or rows) != rows:
-    return
+    return True
 
   def predicted():
     network.reset_states(model)
-    found = keras.tree.flatten(model.predict_step(sample))
+    found = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
     network.reset_states(model)
     return [np.asarray(one, other.dtype) for one, other in zip(found, expected)]
 
-  found = predicted()
-  for one, other, again in zip(found, expected, predicted()):
-    apart = np.abs(one - other[:rows]).max()
-    # Devices differ by less, and some models never predict the same twice.
-    if not apart <= _MAX_APART * np.abs(other[:rows]).max() + 1e-6 and (
-        one == again).all():
-      raise ValueError(
-          f"{owner} makes another model than the one that was trained: its "
-          "predictions of held-out rows are others. Give the function of "
-          "before.")
+  # Devices differ by less, and some models never predict the same twice.
+  return all(
+      np.abs(one - other[:rows]).max() <= _MAX_APART * np.abs(
+          other[:rows]).max() + 1e-6 or (one != again).any()
+      for one, other, again in zip(predicted(), expected, predicted()))
 
 
 def _inputs(layout: steps_lib.Layout, members: list) -> Any:

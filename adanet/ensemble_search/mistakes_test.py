@@ -50,6 +50,18 @@ def _stream(x, **fit):
   return dict({"x": x, "y": None, "validation_data": _dataset}, **fit)
 
 
+def _of_layer(layer):
+  return lambda: keras.Sequential([
+      keras.Input([4]), layer, keras.layers.Dense(3, "softmax")])
+
+
+def _draws():
+  constant = np.random.default_rng().normal(size=[4, 3])
+  return keras.Sequential([
+      keras.layers.Lambda(lambda x: tf.nn.softmax(tf.matmul(x, constant)))])
+
+
+_OUTER = keras.layers.Dense(4, name="outer")
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
     "model": ({"models": _make()()}, {}, "models is a Keras model: expected a"),
@@ -65,6 +77,12 @@ _MISTAKES = {
               "models['a'] fails to make its model: RuntimeError: no model"),
     "returns": ({"models": {"a": lambda: 3}}, {},
                 "models['a'] returned 3: expected a model"),
+    "shared": ({"models": {"a": _of_layer(_OUTER), "b": _of_layer(_OUTER)}}, {},
+               "outer/kernel of models['a']: expected one of its own"),
+    "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
+                     "models['a'] of another call has the variable "),
+    "draws": ({"models": {"a": _draws}}, {},
+              "models['a'] makes another model each time: with the same"),
     "loss": ({"loss": "mean_squarred_error"}, {}, "loss='mean_squarred_error'"),
     "no_loss": ({"loss": None}, {}, "loss=None: models['a'] is not compiled"),
     "no_compiled_loss": (

@@ -241,12 +241,21 @@ class Network:
              for one in some] for some in (outputs, masks)))
     return self.predictions()
 
-  def predicted_sample(self) -> list:
-    """Returns the outputs for the first held-out batch."""
-    for flat, rows in self._data.held_out.calls(self._check_size):
-      return list(map(np.asarray, self.steps.predict(
-          flat, tf.constant(rows[0]))[0]))
-    return []
+  def sample(self) -> tuple[Any, list]:
+    """Returns x of the first held-out batch, and the outputs for it.
+
+    The model stays as it is, also if it counts or draws when it predicts.
+    """
+    states = self.model.non_trainable_variables
+    before = list(map(np.array, states))
+    flat, rows = next(self._data.held_out.calls(self._check_size))
+    some = tf.constant(rows[0])
+    outputs = list(map(np.asarray, self.steps.predict(flat, some)[0]))
+    for variable, value in zip(states, before):
+      variable.assign(value)
+    reset_states(self.model)
+    return self._data.held_out.layout(self._check_size).packed(
+        steps_lib.readable(one)(some) for one in flat)[0], outputs
 
   def predictions(self) -> files.HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
