@@ -57,8 +57,7 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     sample = layout.packed(
         arrays.of_parts(spec, parts) for spec, parts in zip(
             layout.specs, directory.sample()))
-    if not model.built:
-      model(sample[0])
+    prepare(model, sample[0])
   try:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
@@ -75,6 +74,18 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
         "predictions of held-out rows are others. Give the function of before, "
         "and keep values in weights of layers: Keras saves no tf.Variable.")
   return model
+
+
+def prepare(model: Any, x: Any) -> None:
+  """Builds a model on the first rows, so that an ensemble can call it."""
+  if model.built and not model.run_eagerly:
+    return
+  outputs = model(x)
+  if model.run_eagerly:
+    # Keras cannot ask layers for shapes that read values.
+    model.compute_output_spec = lambda *_, **__: keras.tree.map_structure(
+        lambda one: keras.KerasTensor([None, *one.shape[1:]], one.dtype),
+        outputs)
 
 
 def predicts(model: Any, x: Any, expected: list) -> bool:
@@ -173,7 +184,9 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
   inputs = _inputs(layout, [model for _, _, model in members])
   sums: list[list] = []
   structure = None
-  taken = {one.name for one in keras.tree.flatten(inputs) if one is not None}
+  known = {one.name for one in keras.tree.flatten(inputs) if one is not None}
+  # Those of outputs are the user's: names of losses and metrics.
+  taken = known.union(names or ())
   for name, weight, model in members:
     # TensorFlow takes few characters in names.
     name = re.sub("[^A-Za-z0-9_.-]+", "_", name).strip("_.-") or "member"
@@ -181,6 +194,8 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
       name += "_"
     taken.add(name)
     model.name = name
+    # Else a file could be read only with the losses of all members.
+    model.compiled = False
     structure = model(inputs)
     outputs = keras.tree.flatten(structure)
     if len(members) > 1:
@@ -191,8 +206,7 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
   named = judge.named_outputs(sums[0], names)
   flat = []
   for name, some in zip(named, zip(*sums)):
-    # The names of outputs are the user's; they are those of metrics, too.
-    name = name + "_" * (name in taken)
+    name = name + "_" * (name in known)
     flat.append(
         keras.layers.Add(name=name, dtype=_dtype(some[0]))(list(some))
         if len(some) > 1 else keras.layers.Identity(

@@ -179,9 +179,6 @@ class ReadsValues(L.Layer):
   def call(self, x):
     return x * (2. if float(ops.convert_to_numpy(ops.mean(x))) > 0 else 1.)
 
-  def compute_output_shape(self, input_shape):
-    return input_shape
-
 
 def frozen():
   inner = keras.Sequential([L.Dense(8), L.BatchNormalization()])

@@ -289,6 +289,25 @@ class LiveCasesTest(parameterized.TestCase):
     search = self._fit(siamese, ["mse", "mae"], _X, [_Y, _Y])
     self.assertLen(search.model.outputs, 2)
 
+  def test_names_of_functions_and_outputs(self):
+    def own_loss(y, p):
+      return keras.ops.square(y - p)
+
+    def make():
+      i = keras.Input([4])
+      return keras.Model(i, [L.Dense(1, name=name)(i) for name in "ab"])
+
+    losses = {"a": own_loss, "b": "mae"}
+    search = self._fit({"a": make}, losses, _X[:60], [_Y[:60]] * 2,
+                       validation_data=(_X[60:], [_Y[60:]] * 2))
+    model = search.model
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"], model.evaluate(
+            _X[60:], [_Y[60:]] * 2, verbose=0)[0], places=4)
+    path = os.path.join(self.create_tempdir().full_path, "model.keras")
+    model.save(path)
+    keras.models.load_model(path, compile=False)  # Knows no own_loss.
+
   def test_22_outputs_go_by_position(self):
     def made(count_first=True, depth=1):
       def make():

@@ -127,6 +127,10 @@ _MISTAKES = {
     "input": ({"models": {"a": lambda: keras.Sequential([
         keras.Input([5]), keras.layers.Dense(3, "softmax")])}}, {},
               "models['a']: "),
+    "tokens": ({"models": {"a": lambda: keras.Sequential([
+        keras.layers.Embedding(2, 3), keras.layers.Flatten(),
+        keras.layers.Dense(3, "softmax")])}}, {"x": _Y[:, None]},
+               "models['a']: indices["),
     "dates": ({}, {"x": np.zeros([_ROWS, 1], "datetime64[s]")},
               "x has the type datetime64[s], which Keras does not take"),
     "both": ({}, {"x": _dataset, "validation_data": _dataset},

@@ -158,10 +158,7 @@ class Network:
         return False
       began = time.monotonic()
       some = rows[done:done + self._steps_of_call]
-      try:
-        logs = self.steps.train(flat, tf.constant(some))
-      except (tf.errors.OpError, ValueError, TypeError) as error:
-        raise _error(self.task, error) from error
+      logs = self._called(self.steps.train, flat, some)
       done += len(some)
       self.step += len(some)
       # The values are there when the call has ended.
@@ -173,6 +170,14 @@ class Network:
       elif secs > 2 * _SECS_OF_A_CALL:
         self._steps_of_call = max(1, self._steps_of_call // 2)
     return True
+
+  def _called(self, function, flat, rows):
+    """Returns what a function of `Steps` returns; names the model in errors."""
+    try:
+      return function(flat, tf.constant(rows))
+    except Exception as error:
+      raise ValueError(
+          f"{self.task.owner}: {words.one_line(error)}") from error
 
   def end_epoch(self) -> None:
     """Checks the network on held-out rows, and keeps the values of its best."""
@@ -213,11 +218,8 @@ class Network:
     self.model.reset_metrics()
     logs = {}
     for flat, rows in self._data.held_out.calls(self._check_size):
-      try:
-        for some in rows:
-          logs = self.steps.check(flat, tf.constant(some))
-      except (tf.errors.OpError, ValueError, TypeError) as error:
-        raise _error(self.task, error) from error
+      for some in rows:
+        logs = self._called(self.steps.check, flat, some)
     return self.steps.logs("test_step", logs)
 
   def loss_of_training(self) -> float:
@@ -249,20 +251,21 @@ class Network:
     states = self.model.non_trainable_variables
     before = list(map(np.array, states))
     flat, rows = next(self._data.held_out.calls(self._check_size))
-    some = tf.constant(rows[0])
-    outputs = list(map(np.asarray, self.steps.predict(flat, some)[0]))
+    outputs = list(map(np.asarray, self._called(
+        self.steps.predict, flat, rows[0])[0]))
     for variable, value in zip(states, before):
       variable.assign(value)
     reset_states(self.model)
     return self._data.held_out.layout(self._check_size).packed(
-        steps_lib.readable(one)(some) for one in flat)[0], outputs
+        steps_lib.readable(one)(tf.constant(rows[0])) for one in flat
+    )[0], outputs
 
   def predictions(self) -> files.HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
     parts = []
     for flat, rows in self._data.held_out.calls(self._check_size):
       for some in rows:
-        parts.append(self.steps.predict(flat, tf.constant(some)))
+        parts.append(self._called(self.steps.predict, flat, some))
     try:
       outputs, masks = (
           [None if some[0] is None else _joined(some) for some in zip(*lists)]
@@ -338,15 +341,6 @@ def _joined(tensors):
   """Returns an array of some tensors."""
   return np.concatenate([np.asarray(one).astype(_plain(one.dtype), copy=False)
                          for one in tensors])
-
-
-def _error(task, error):
-  """Returns an error of a step in one line."""
-  text = words.one_line(error)
-  for mark in ("Detected at node", "[[{{node", " [Op:"):
-    text = text.split(mark)[-1 if mark == "Detected at node" else 0].strip() \
-        or text
-  return ValueError(f"{task.owner}: {text}")
 
 
 def fixed_size(model: Any) -> int | None:

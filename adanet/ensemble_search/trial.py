@@ -101,7 +101,7 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
     network = network_lib.Network(task, data)
     model = network.model
     _check_own(owners, task.owner, model)
-    _check_again(network, len(tasks))
+    _check_again(network, data.layout(), len(tasks))
     found[task.owner] = digest.of_model(model, task.function)
     names.append(getattr(model, "output_names", None))
     if first is None:
@@ -152,14 +152,16 @@ def _check_own(owners, owner, model):
     owners[id(one)] = weakref.ref(one), owner
 
 
-def _check_again(network, iterations):
-  """Raises an error if a function does not make the same model again."""
+def _check_again(network, layout, iterations):
+  """Raises an error if a function does not make the same model again.
+
+  By this, `search.model` is made.
+  """
   task, model = network.task, network.model
   x, outputs = network.sample()
   with making.seeded(task.key.seed(task.seed)):
     again = making.made(task.owner, task.function, task.compiling)
-    if not again.built:
-      again(x)
+    ensemble_model.prepare(again, x)
   if iterations > 1:
     owners: dict[int, Any] = {}
     for one in (model, again):
@@ -171,6 +173,13 @@ def _check_again(network, iterations):
         "its predictions are others. Expected the same one, by which "
         "search.model is made. Draw constants from numpy.random or random, "
         "which are seeded for each call, or outside of the function.")
+  try:
+    ensemble_model.ensemble(
+        [ensemble_model.EnsembleMember(task.key.name, 1., again)], layout,
+        making.Compiling(loss="mse"), None)
+  except Exception as error:
+    raise ValueError(f"{task.owner} cannot be a part of search.model: "
+                     f"{words.one_line(error)}") from error
 
 
 def _next_tasks(tasks, directory):
