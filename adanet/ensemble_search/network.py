@@ -100,8 +100,9 @@ class Network:
       try:
         self.steps.trace()
       except Exception as error:
-        raise ValueError(
-            f"{task.owner}: {words.one_line(error)}") from error
+        owner = (task.owner if len(data.layout().structure) > 1 else
+                 f"y=None, and {task.owner} needs labels")
+        raise ValueError(f"{owner}: {words.one_line(error)}") from error
     self.record = files.NetworkRecord()
     self._best: Any = None
     self.step = 0  # Of the epoch that is not over.

@@ -79,7 +79,8 @@ def described(value: Any) -> str:
 
 def one_line(error: BaseException) -> str:
   """Returns the text of an error in one line, without where it was."""
-  text = str(error)
+  text = str(error.args[0] if isinstance(error, KeyError) and error.args
+             else error)
   if "Detected at node" in text:
     # TensorFlow's reason comes last, behind a line for each function.
     text = text.split("\n\n")[-1]
