@@ -18,6 +18,8 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _EXPECTED = ("expected an array, a dict or a list of arrays, a data frame, a "
              "tf.data.Dataset, a keras.utils.PyDataset, or a function that "
              "returns a dataset")
+_NO_TEXT = ("Make classes of it, for example with np.unique(y, "
+            "return_inverse=True)[1].")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 # Of a larger array, some bytes stand for all.
 _MAX_DIGEST_BYTES = 256 << 20
@@ -137,8 +139,9 @@ def _array(name, value):
       kind, advice = ("columns of several types", "a frame of numbers, such as "
                       f"{name}.astype(\"float32\"), or dict({name}) for models "
                       "with an input for each column")
-    raise TypeError(f"{name} has {kind}, which Keras does not take: give "
-                    f"{advice}.")
+    raise TypeError(f"{name} has {kind}, which Keras does not take: " + (
+        _NO_TEXT if kind == "text" and name.startswith(
+            ("y", "validation_data[1]")) else f"give {advice}."))
   # A memmap is read as it is needed.
   return array if is_large(array) else _with_floatx(array)
 
@@ -187,16 +190,16 @@ def of_parts(spec: Any, found: list[np.ndarray]) -> Any:
       spec, tf.SparseTensorSpec) else values)
 
 
-def check_frames(x: Any, y: Any, held_out: Any) -> None:
+def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
   """Checks the names of rows and columns, where data have some.
 
   Args:
-    x, y: as a user gives them.
+    x, y, sample_weight: as a user gives them.
     held_out: `validation_data`, or None.
 
   Raises:
     ValueError: held-out columns have another order than those of `x`, or the
-      index of `y` has another order than that of `x`.
+      index of `y` or `sample_weight` has another order than that of `x`.
   """
   columns = getattr(x, "columns", None)
   if columns is not None and isinstance(held_out, (list, tuple)) and held_out:
@@ -206,7 +209,7 @@ def check_frames(x: Any, y: Any, held_out: Any) -> None:
           f"validation_data[0] has the columns {', '.join(map(str, others))}, "
           f"and x {', '.join(map(str, columns))}: expected the same ones in "
           "the same order, such as those of frame[x.columns].")
-  pairs = [("y", x, y)]
+  pairs = [("y", x, y), ("sample_weight", x, sample_weight)]
   if isinstance(held_out, (list, tuple)) and len(held_out) > 1:
     pairs.append(("validation_data[1]", *held_out[:2]))
   for name, one, other in pairs:
@@ -229,8 +232,7 @@ def check_labels(name: str, y: Any) -> None:
   for key, array in named(name, y).items():
     if array.dtype == tf.string:
       raise ValueError(
-          f"{key} has text: expected numbers. Make classes of it, for example "
-          "with np.unique(y, return_inverse=True)[1].")
+          f"{key} has text: expected numbers. {_NO_TEXT}")
 
 
 def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:

@@ -85,7 +85,7 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
     return stream, given
   if x is None:
     raise ValueError("x=None: expected arrays, or a dataset.")
-  arrays.check_frames(x, y, validation_data)
+  arrays.check_frames(x, y, sample_weight, validation_data)
   batch = checked_batch("", (x, y, sample_weight))
   if class_weight is not None:
     if sample_weight is not None:

@@ -57,8 +57,7 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     sample = layout.packed(
         arrays.of_parts(spec, parts) for spec, parts in zip(
             layout.specs, directory.sample()))
-    if not model.built:
-      model(sample[0])
+    prepare(model, sample[0])
   try:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
@@ -68,36 +67,52 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     raise ValueError(
         f"{owner} makes another model than the one that was trained: "
         f"{words.one_line(error)}") from error
-  _check_predictions(owner, model, sample,
-                     directory.folder(key).predictions().outputs)
+  if not predicts(model, sample[0],
+                  directory.folder(key).predictions().outputs):
+    raise ValueError(
+        f"{owner} makes another model than the one that was trained: its "
+        "predictions of held-out rows are others. Give the function of before, "
+        "and keep values in weights of layers: Keras saves no tf.Variable.")
   return model
 
 
-def _check_predictions(owner, model, sample, expected):
-  """Raises an error if a model predicts other values than the trained one.
+def prepare(model: Any, x: Any) -> None:
+  """Builds a model on the first rows, so that an ensemble can call it."""
+  if model.built and not model.run_eagerly:
+    return
+  outputs = model(x)
+  if model.run_eagerly:
+    # Keras cannot ask layers for shapes that read values.
+    model.compute_output_spec = lambda *_, **__: keras.tree.map_structure(
+        lambda one: keras.KerasTensor([None, *one.shape[1:]], one.dtype),
+        outputs)
+
+
+def predicts(model: Any, x: Any, expected: list) -> bool:
+  """Returns whether a model predicts some values for the first rows.
 
   Weights alone do not tell a `relu` from a `tanh`.
+
+  Args:
+    model: `keras.Model`.
+    x: the first rows.
+    expected: list with the outputs for these rows, and others perhaps.
   """
-  rows = steps_lib.flat_arrays(sample)[0].shape[0]
+  rows = steps_lib.flat_arrays(x)[0].shape[0]
   if (network.fixed_size(model) or rows) != rows:
-    return
+    return True
 
   def predicted():
     network.reset_states(model)
-    found = keras.tree.flatten(model.predict_step(sample))
+    found = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
     network.reset_states(model)
     return [np.asarray(one, other.dtype) for one, other in zip(found, expected)]
 
-  found = predicted()
-  for one, other, again in zip(found, expected, predicted()):
-    apart = np.abs(one - other[:rows]).max()
-    # Devices differ by less, and some models never predict the same twice.
-    if not apart <= _MAX_APART * np.abs(other[:rows]).max() + 1e-6 and (
-        one == again).all():
-      raise ValueError(
-          f"{owner} makes another model than the one that was trained: its "
-          "predictions of held-out rows are others. Give the function of "
-          "before.")
+  # Devices differ by less, and some models never predict the same twice.
+  return all(
+      np.abs(one - other[:rows]).max() <= _MAX_APART * np.abs(
+          other[:rows]).max() + 1e-6 or (one != again).any()
+      for one, other, again in zip(predicted(), expected, predicted()))
 
 
 def _inputs(layout: steps_lib.Layout, members: list) -> Any:
@@ -169,7 +184,9 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
   inputs = _inputs(layout, [model for _, _, model in members])
   sums: list[list] = []
   structure = None
-  taken = {one.name for one in keras.tree.flatten(inputs) if one is not None}
+  known = {one.name for one in keras.tree.flatten(inputs) if one is not None}
+  # Those of outputs are the user's: names of losses and metrics.
+  taken = known.union(names or ())
   for name, weight, model in members:
     # TensorFlow takes few characters in names.
     name = re.sub("[^A-Za-z0-9_.-]+", "_", name).strip("_.-") or "member"
@@ -177,6 +194,8 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
       name += "_"
     taken.add(name)
     model.name = name
+    # Else a file could be read only with the losses of all members.
+    model.compiled = False
     structure = model(inputs)
     outputs = keras.tree.flatten(structure)
     if len(members) > 1:
@@ -187,8 +206,7 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
   named = judge.named_outputs(sums[0], names)
   flat = []
   for name, some in zip(named, zip(*sums)):
-    # The names of outputs are the user's; they are those of metrics, too.
-    name = name + "_" * (name in taken)
+    name = name + "_" * (name in known)
     flat.append(
         keras.layers.Add(name=name, dtype=_dtype(some[0]))(list(some))
         if len(some) > 1 else keras.layers.Identity(

@@ -268,6 +268,9 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^y has the index of x in another"):
       self._fit(_dense(), "mse", frame, _Column(
           _Y[:, 0], list(range(100))[::-1]))
+    with self.assertRaisesRegex(ValueError, "^sample_weight has the index of x"):
+      self._fit(_dense(), "mse", frame, _Y, sample_weight=_Column(
+          np.ones(100), list(range(100))[::-1]))
     self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))
 
   @parameterized.parameters(
@@ -288,6 +291,25 @@ class LiveCasesTest(parameterized.TestCase):
 
     search = self._fit(siamese, ["mse", "mae"], _X, [_Y, _Y])
     self.assertLen(search.model.outputs, 2)
+
+  def test_names_of_functions_and_outputs(self):
+    def own_loss(y, p):
+      return keras.ops.square(y - p)
+
+    def make():
+      i = keras.Input([4])
+      return keras.Model(i, [L.Dense(1, name=name)(i) for name in "ab"])
+
+    losses = {"a": own_loss, "b": "mae"}
+    search = self._fit({"a": make}, losses, _X[:60], [_Y[:60]] * 2,
+                       validation_data=(_X[60:], [_Y[60:]] * 2))
+    model = search.model
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"], model.evaluate(
+            _X[60:], [_Y[60:]] * 2, verbose=0)[0], places=4)
+    path = os.path.join(self.create_tempdir().full_path, "model.keras")
+    model.save(path)
+    keras.models.load_model(path, compile=False)  # Knows no own_loss.
 
   def test_22_outputs_go_by_position(self):
     def made(count_first=True, depth=1):

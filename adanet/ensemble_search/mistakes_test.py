@@ -50,6 +50,18 @@ def _stream(x, **fit):
   return dict({"x": x, "y": None, "validation_data": _dataset}, **fit)
 
 
+def _of_layer(layer):
+  return lambda: keras.Sequential([
+      keras.Input([4]), layer, keras.layers.Dense(3, "softmax")])
+
+
+def _draws():
+  constant = np.random.default_rng().normal(size=[4, 3])
+  return keras.Sequential([
+      keras.layers.Lambda(lambda x: tf.nn.softmax(tf.matmul(x, constant)))])
+
+
+_OUTER = keras.layers.Dense(4, name="outer")
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
     "model": ({"models": _make()()}, {}, "models is a Keras model: expected a"),
@@ -65,6 +77,12 @@ _MISTAKES = {
               "models['a'] fails to make its model: RuntimeError: no model"),
     "returns": ({"models": {"a": lambda: 3}}, {},
                 "models['a'] returned 3: expected a model"),
+    "shared": ({"models": {"a": _of_layer(_OUTER), "b": _of_layer(_OUTER)}}, {},
+               "outer/kernel of models['a']: expected one of its own"),
+    "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
+                     "models['a'] of another call has the variable "),
+    "draws": ({"models": {"a": _draws}}, {},
+              "models['a'] makes another model each time: with the same"),
     "loss": ({"loss": "mean_squarred_error"}, {}, "loss='mean_squarred_error'"),
     "no_loss": ({"loss": None}, {}, "loss=None: models['a'] is not compiled"),
     "no_compiled_loss": (
@@ -91,8 +109,10 @@ _MISTAKES = {
                 "models['b'] returns [None, 4], and models['a'] [None, 3]"),
     "shape": ({"models": {"a": _two_outputs}, "loss": "mse"}, {},
               "models['a']: "),
-    "no_y": ({}, {"y": None}, "models['a']: "),
-    "strings": ({}, {"y": np.array(["cat", "dog"] * 20)}, "y has text"),
+    "no_y": ({}, {"y": None},
+             "y=None, and models['a'] needs labels: None values not"),
+    "strings": ({}, {"y": np.array(["cat", "dog"] * 20)},
+                "y has text, which Keras does not take: Make classes of it"),
     "rows": ({}, {"y": _Y[:9]}, "x has 40 rows and y has 9"),
     "class_of_3": ({}, {"y": _Y + 1},
                    "loss or metrics cannot judge the outputs of models['a']"),
@@ -109,13 +129,22 @@ _MISTAKES = {
     "input": ({"models": {"a": lambda: keras.Sequential([
         keras.Input([5]), keras.layers.Dense(3, "softmax")])}}, {},
               "models['a']: "),
+    "tokens": ({"models": {"a": lambda: keras.Sequential([
+        keras.layers.Embedding(2, 3), keras.layers.Flatten(),
+        keras.layers.Dense(3, "softmax")])}}, {"x": _Y[:, None]},
+               "models['a']: indices["),
     "dates": ({}, {"x": np.zeros([_ROWS, 1], "datetime64[s]")},
               "x has the type datetime64[s], which Keras does not take"),
     "both": ({}, {"x": _dataset, "validation_data": _dataset},
              "y: expected None where x has labels"),
     "alone": ({}, {"x": _dataset, "y": None}, "validation_data=None: expected"),
     "examples": ({}, _stream(lambda: _dataset().unbatch()),
-                 "x has single examples: expected batches"),
+                 "x has arrays of [4] rows in a batch, or single examples"),
+    "rows_of_batch": ({}, _stream(lambda: ((_X[:3], _Y[:2]) for _ in "ab")),
+                      "x has arrays of [2, 3] rows in a batch"),
+    "rows_of_held_out": ({}, _stream(
+        _dataset, validation_data=lambda: ((_X[:3], _Y[:2]) for _ in "ab")),
+                         "validation_data has arrays of [2, 3] rows"),
     "endless": ({}, _stream(lambda: _dataset().repeat()),
                 "x is a tf.data.Dataset without an end"),
     "no_dataset": ({}, _stream(lambda: _X), "x returned a value of type"),

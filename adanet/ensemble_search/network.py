@@ -100,8 +100,9 @@ class Network:
       try:
         self.steps.trace()
       except Exception as error:
-        raise ValueError(
-            f"{task.owner}: {words.one_line(error)}") from error
+        owner = (task.owner if len(data.layout().structure) > 1 else
+                 f"y=None, and {task.owner} needs labels")
+        raise ValueError(f"{owner}: {words.one_line(error)}") from error
     self.record = files.NetworkRecord()
     self._best: Any = None
     self.step = 0  # Of the epoch that is not over.
@@ -158,10 +159,7 @@ class Network:
         return False
       began = time.monotonic()
       some = rows[done:done + self._steps_of_call]
-      try:
-        logs = self.steps.train(flat, tf.constant(some))
-      except (tf.errors.OpError, ValueError, TypeError) as error:
-        raise _error(self.task, error) from error
+      logs = self._called(self.steps.train, flat, some)
       done += len(some)
       self.step += len(some)
       # The values are there when the call has ended.
@@ -173,6 +171,14 @@ class Network:
       elif secs > 2 * _SECS_OF_A_CALL:
         self._steps_of_call = max(1, self._steps_of_call // 2)
     return True
+
+  def _called(self, function, flat, rows):
+    """Returns what a function of `Steps` returns; names the model in errors."""
+    try:
+      return function(flat, tf.constant(rows))
+    except Exception as error:
+      raise ValueError(
+          f"{self.task.owner}: {words.one_line(error)}") from error
 
   def end_epoch(self) -> None:
     """Checks the network on held-out rows, and keeps the values of its best."""
@@ -213,11 +219,8 @@ class Network:
     self.model.reset_metrics()
     logs = {}
     for flat, rows in self._data.held_out.calls(self._check_size):
-      try:
-        for some in rows:
-          logs = self.steps.check(flat, tf.constant(some))
-      except (tf.errors.OpError, ValueError, TypeError) as error:
-        raise _error(self.task, error) from error
+      for some in rows:
+        logs = self._called(self.steps.check, flat, some)
     return self.steps.logs("test_step", logs)
 
   def loss_of_training(self) -> float:
@@ -241,19 +244,29 @@ class Network:
              for one in some] for some in (outputs, masks)))
     return self.predictions()
 
-  def predicted_sample(self) -> list:
-    """Returns the outputs for the first held-out batch."""
-    for flat, rows in self._data.held_out.calls(self._check_size):
-      return list(map(np.asarray, self.steps.predict(
-          flat, tf.constant(rows[0]))[0]))
-    return []
+  def sample(self) -> tuple[Any, list]:
+    """Returns x of the first held-out batch, and the outputs for it.
+
+    The model stays as it is, also if it counts or draws when it predicts.
+    """
+    states = self.model.non_trainable_variables
+    before = list(map(np.array, states))
+    flat, rows = next(self._data.held_out.calls(self._check_size))
+    outputs = list(map(np.asarray, self._called(
+        self.steps.predict, flat, rows[0])[0]))
+    for variable, value in zip(states, before):
+      variable.assign(value)
+    reset_states(self.model)
+    return self._data.held_out.layout(self._check_size).packed(
+        steps_lib.readable(one)(tf.constant(rows[0])) for one in flat
+    )[0], outputs
 
   def predictions(self) -> files.HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
     parts = []
     for flat, rows in self._data.held_out.calls(self._check_size):
       for some in rows:
-        parts.append(self.steps.predict(flat, tf.constant(some)))
+        parts.append(self._called(self.steps.predict, flat, some))
     try:
       outputs, masks = (
           [None if some[0] is None else _joined(some) for some in zip(*lists)]
@@ -329,15 +342,6 @@ def _joined(tensors):
   """Returns an array of some tensors."""
   return np.concatenate([np.asarray(one).astype(_plain(one.dtype), copy=False)
                          for one in tensors])
-
-
-def _error(task, error):
-  """Returns an error of a step in one line."""
-  text = words.one_line(error)
-  for mark in ("Detected at node", "[[{{node", " [Op:"):
-    text = text.split(mark)[-1 if mark == "Detected at node" else 0].strip() \
-        or text
-  return ValueError(f"{task.owner}: {text}")
 
 
 def fixed_size(model: Any) -> int | None:

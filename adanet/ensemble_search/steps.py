@@ -228,7 +228,9 @@ class Steps:
     return logs
 
   def _predicted(self, batch):
-    outputs = self._model.predict_step((batch[0],))
+    # What test_step sees: a predict_step of a user may return something else,
+    # of which the ensemble, a functional model, knows nothing.
+    outputs = keras.Model.predict_step(self._model, (batch[0],))
     self.outputs = keras.tree.map_structure(lambda _: 0, outputs)
     found, masks = [], []
     for output in keras.tree.flatten(outputs):

@@ -133,19 +133,16 @@ class _Source:
       if not getattr(given, "num_batches", None):
         raise ValueError(f"{name} is a PyDataset without an end: expected one "
                          "with __len__.")
-      batch = _common([_tensors(given[i]) for i in {0, len(given) - 1}])
+      batch = self._common(given[i] for i in {0, len(given) - 1})
     elif hasattr(given, "__next__"):
-      batch = _common([_tensors(one) for one, _ in zip(
-          self._function(), range(2))])
+      batch = self._common(one for one, _ in zip(self._function(), range(2)))
     else:
       raise TypeError(
           f"{name} returned {words.described(given)}: expected a "
           "tf.data.Dataset, a keras.utils.PyDataset or a generator of batches.")
     specs = steps.flat_arrays(batch)
-    if any(spec.shape.rank == 0 for spec in specs):
-      raise ValueError(f"{name} has single examples: expected batches, such as "
-                       "those of dataset.batch(32).")
-    sizes = {spec.shape[0] for spec in specs if spec.shape.rank}
+    sizes = _sizes(specs)
+    self._check_sizes(sizes)
     if self._class_weight is not None:
       if len(batch) != 2:
         raise ValueError("class_weight: expected None where data have weights, "
@@ -157,6 +154,24 @@ class _Source:
             lambda one: None if one is None else 0, batch),
         list(map(steps.with_rows, specs)),
         sizes.pop() if len(sizes) == 1 else None)
+
+  def _common(self, batches):
+    """Returns the specs of batches; None where their shapes differ."""
+    batches = list(map(_tensors, batches))
+    if not batches:
+      return (tf.TensorSpec([], tf.float32),)
+    for batch in batches:
+      self._check_sizes(_sizes(steps.flat_arrays(batch)))
+    return keras.tree.map_structure(
+        lambda *some: None if some[0] is None else _common_spec(some), *batches)
+
+  def _check_sizes(self, sizes):
+    """Checks how many rows the arrays of a batch have; -1 for a number."""
+    if len(sizes - {None}) > 1 or -1 in sizes:
+      raise ValueError(
+          f"{self._name} has arrays of {sorted(sizes - {None, -1})} rows in a "
+          "batch, or single examples: expected as many rows in each array, "
+          "such as in the batches of dataset.batch(32).")
 
   def _batches(self, epoch):
     """Yields the batches of an epoch as tensors."""
@@ -185,6 +200,7 @@ class _Source:
             batch[1], self._class_weight)))
       flat = steps.flat_arrays(batch)
       now = [tuple(one.shape) for one in flat]
+      self._check_sizes(_sizes(flat))
       size = sum(one.dtype.size * np.prod(
           [size or 1 for size in shape], dtype=np.int64)
                  for one, shape in zip(flat, now))
@@ -211,19 +227,17 @@ class _Source:
     return rows_lib.Batches(*self.layout, calls)
 
 
+def _sizes(flat):
+  """Returns how many rows arrays or specs have; -1 for a number."""
+  return {one.shape[0] if one.shape.rank else -1 for one in flat
+          if one.shape.rank is not None}
+
+
 def _tensors(batch):
   """Returns a batch that Python gave as tensors."""
   batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
   return keras.tree.map_structure(
       lambda one: None if one is None else arrays.tensor(one), batch)
-
-
-def _common(batches):
-  """Returns the specs of batches; None where their shapes differ."""
-  if not batches:
-    return (tf.TensorSpec([], tf.float32),)
-  return keras.tree.map_structure(
-      lambda *some: None if some[0] is None else _common_spec(some), *batches)
 
 
 def _common_spec(tensors):

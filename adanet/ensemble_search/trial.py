@@ -8,10 +8,12 @@ and the judge judges something. The first models are kept for their training.
 
 import json
 from typing import Any, NamedTuple
+import weakref
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import digests
+from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import making
@@ -94,9 +96,12 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
   first: Any = None
   compiled: Any = None
   names: list[list[str] | None] = []
+  owners: dict[int, Any] = {}
   for task in _next_tasks(tasks, directory):
     network = network_lib.Network(task, data)
     model = network.model
+    _check_own(owners, task.owner, model)
+    _check_again(network, data.layout(), len(tasks))
     found[task.owner] = digest.of_model(model, task.function)
     names.append(getattr(model, "output_names", None))
     if first is None:
@@ -108,7 +113,8 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
     if given.loss is None:
       compiled = _same_loss(compiled, task.owner, model)
     size = model.count_params()
-    if len(made) < _MAX_KEPT and kept + size < _MAX_KEPT_VALUES:
+    if not made or (
+        len(made) < _MAX_KEPT and kept + size < _MAX_KEPT_VALUES):
       made[task.key] = network
       kept += size
   compiling = given if given.loss is not None else making.Compiling(
@@ -124,6 +130,56 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
   if "val_loss" not in value:
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
   return TrialResult(made, judge, compiling, named, found)
+
+
+def _check_own(owners, owner, model):
+  """Raises an error if another network trains a variable of a model, too.
+
+  Args:
+    owners: dict from the id of a variable to a reference and a function's name.
+    owner: str, the function's name.
+    model: what it made.
+  """
+  weights = set(map(id, model.non_trainable_weights))
+  for one in (*model.variables, *model.metrics_variables):
+    if id(one) in weights:
+      continue
+    reference, other = owners.get(id(one), (lambda: None, None))
+    if reference() is one:
+      raise ValueError(
+          f"{owner} has the variable {one.path} of {other}: expected one of "
+          "its own. Make its layers in its function, or set trainable=False.")
+    owners[id(one)] = weakref.ref(one), owner
+
+
+def _check_again(network, layout, iterations):
+  """Raises an error if a function does not make the same model again.
+
+  By this, `search.model` is made.
+  """
+  task, model = network.task, network.model
+  x, outputs = network.sample()
+  with making.seeded(task.key.seed(task.seed)):
+    again = making.made(task.owner, task.function, task.compiling)
+    ensemble_model.prepare(again, x)
+  if iterations > 1:
+    owners: dict[int, Any] = {}
+    for one in (model, again):
+      _check_own(owners, task.owner + " of another call" * bool(owners), one)
+  again.set_weights(model.get_weights())
+  if not ensemble_model.predicts(again, x, outputs):
+    raise ValueError(
+        f"{task.owner} makes another model each time: with the same weights "
+        "its predictions are others. Expected the same one, by which "
+        "search.model is made. Draw constants from numpy.random or random, "
+        "which are seeded for each call, or outside of the function.")
+  try:
+    ensemble_model.ensemble(
+        [ensemble_model.EnsembleMember(task.key.name, 1., again)], layout,
+        making.Compiling(loss="mse"), None)
+  except Exception as error:
+    raise ValueError(f"{task.owner} cannot be a part of search.model: "
+                     f"{words.one_line(error)}") from error
 
 
 def _next_tasks(tasks, directory):
@@ -200,10 +256,9 @@ def _check_range(network, loss):
       one.lower() for one in _OF_PROBABILITIES]
   config = known.get_config() if is_named and hasattr(
       known, "get_config") else {}
-  if not is_named or any(getattr(layer, "stateful", False) for layer in
-                         network.model.layers):
+  if not is_named:
     return
-  outputs = network.predicted_sample()
+  _, outputs = network.sample()
   is_probable = all(
       (one >= -1e-3).all() and (one <= 1.001).all() for one in outputs)
   if not config.get("from_logits", False) and not is_probable:

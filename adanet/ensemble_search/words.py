@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import inspect
+import re
 from typing import Any
 
 # The replacement of an argument of `Model.fit` or `Model.compile`, or of one
@@ -77,8 +78,16 @@ def described(value: Any) -> str:
 
 
 def one_line(error: BaseException) -> str:
-  """Returns the text of an error in one line."""
-  text = " ".join(str(error).split()) or type(error).__name__
+  """Returns the text of an error in one line, without where it was."""
+  text = str(error.args[0] if isinstance(error, KeyError) and error.args
+             else error)
+  if "Detected at node" in text:
+    # TensorFlow's reason comes last, behind a line for each function.
+    text = text.split("\n\n")[-1]
+  for mark in ("[[{{node", " [Op:"):
+    text = text.split(mark)[0]
+  text = " ".join(re.sub(r"\x1b\[\d*m", "", text).split())
+  text = text or type(error).__name__
   return text if len(text) < 2000 else text[:2000] + " ..."
 
 

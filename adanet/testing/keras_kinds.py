@@ -114,6 +114,13 @@ class OwnTestStep(Subclassed):
     return {"loss": ops.max(ops.abs(y - self(x, training=False)))}
 
 
+class OwnPredictStep(Subclassed):
+  """Predicts something else than what its loss is of."""
+
+  def predict_step(self, data):
+    return super().predict_step(data) * 2
+
+
 class OwnMetrics(Subclassed):
 
   def compute_metrics(self, x, y, y_pred, sample_weight=None):
@@ -171,9 +178,6 @@ class ReadsValues(L.Layer):
 
   def call(self, x):
     return x * (2. if float(ops.convert_to_numpy(ops.mean(x))) > 0 else 1.)
-
-  def compute_output_shape(self, input_shape):
-    return input_shape
 
 
 def frozen():
@@ -239,7 +243,7 @@ NUMBERS = Group({
     "bins": lambda: keras.Sequential([
         keras.Input([6]), L.Discretization(
             [-1., 0., 1.], output_mode="one_hot"), L.Flatten(), L.Dense(1)]),
-    "test_step": OwnTestStep,
+    "test_step": OwnTestStep, "predict_step": OwnPredictStep,
     "compute_metrics": OwnMetrics, "compute_loss": OwnLoss,
     "two_optimizers": without_metrics(TwoOptimizers),
     "numpy_function": dense(lambda: PythonFunction(tf.numpy_function)),
