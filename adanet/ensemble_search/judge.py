@@ -97,9 +97,9 @@ class Judge:
          if keras.backend.is_keras_tensor(one) else steps_lib.spec_of(one)
          for one in steps_lib.flat_arrays(batch)], size)
     steps = steps_lib.Steps(model, layout, layout, 0)
-    calls = [tf.constant(some) for batches in rows_lib.in_batches(
-        np.arange(rows, dtype=np.int32), rows_lib.CHECK_SIZE)
-             for some in batches]
+    steps.check_batches.get_concrete_function()
+    calls = [tf.constant(some) for some in rows_lib.in_batches(
+        np.arange(rows, dtype=np.int32), rows_lib.CHECK_SIZE)]
 
     def judged(outputs, masks):
       flat = []
@@ -110,7 +110,7 @@ class Judge:
       model.reset_metrics()
       logs = {}
       for some in calls:
-        logs = steps.check(flat, some)
+        logs = steps.check_batches(flat, some)
       return {"val_" + name: value for name, value in steps.logs(
           "test_step", logs).items()}
 

@@ -123,6 +123,8 @@ class Steps:
     train: function of a list of tensors and an array of row numbers, of shape
       [batches, rows of one]; returns the logs of the last batch.
     check: the same for the rows of one batch.
+    check_batches: the same for several batches: each call takes less, and to
+      trace it takes more.
     predict: function of a list of tensors and the rows of one batch; returns
       the list of the outputs, and that of their masks.
     outputs: the structure of the model's outputs, after a prediction.
@@ -141,21 +143,20 @@ class Steps:
     self._seed = seed
     self._is_eager = bool(model.run_eagerly)
     self.outputs: Any = None
-    step = self._step("train_step")
-    run = self._run_eagerly if self._is_eager else (
-        self._run_keras if is_of_keras(model, "train_step") else self._run_own)
-    self.train = self._traced(
-        lambda batch, rows: run(step, batch, rows), trained,
-        [None, trained.size])
+    self.train = self._stepping("train_step", trained)
     test = self._step("test_step")
     self.check = self._traced(
         lambda batch, rows: test(batch(rows)), checked, [checked.size])
+    self.check_batches = self._stepping("test_step", checked)
     self.predict = self._traced(
         lambda batch, rows: self._predicted(batch(rows)), checked,
         [checked.size])
 
   def trace(self) -> None:
-    """Traces `check` and `train`, in the order that needs one trace each."""
+    """Traces all functions, in the order that needs one trace each.
+
+    TensorFlow warns of functions that are traced when they are called.
+    """
     model = self._model
     if self._is_eager:
       return
@@ -164,6 +165,7 @@ class Steps:
         model, "train_step"):
       model.optimizer.build(model.trainable_variables)
     self.train.get_concrete_function()
+    self.predict.get_concrete_function()
 
   def logs(self, step: str, last: Any) -> dict[str, float]:
     """Returns what `Model.fit` shows of steps, of which the last returned this.
@@ -181,6 +183,14 @@ class Steps:
       last = results if results.keys() == last.keys() else last
     return {name: float(value) for name, value in last.items()
             if np.ndim(value) == 0}
+
+  def _stepping(self, name, layout):
+    """Returns a function that takes a step of the model for each batch."""
+    step = self._step(name)
+    run = self._run_eagerly if self._is_eager else (
+        self._run_keras if is_of_keras(self._model, name) else self._run_own)
+    return self._traced(lambda batch, rows: run(step, batch, rows), layout,
+                        [None, layout.size])
 
   def _step(self, name):
     step = getattr(self._model, name)
