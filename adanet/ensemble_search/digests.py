@@ -21,6 +21,8 @@ import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _MAX_DEPTH = 6
+# What these do is not the program's.
+_LIBRARIES = ("keras", "numpy", "tensorflow")
 _SIMPLE = (str, int, float, bool, complex, bytes, type(None), np.generic)
 
 
@@ -56,7 +58,8 @@ class Digest:
     except Exception:  # pylint: disable=broad-except
       # A class of a user without a config.
       found = self._of(function, 0)
-    return _hash(f"{type(model).__name__} {found} {shapes}")
+    compiled = self._of([getattr(model, "loss", None), model.optimizer], 0)
+    return _hash(f"{type(model).__name__} {found} {shapes} {compiled}")
 
   def _of(self, value, depth):
     """Returns a text of a value, and of what it refers to."""
@@ -89,14 +92,20 @@ class Digest:
     return self._of_object(value, of)
 
   def _of_function(self, value, of):
+    """Returns a text of a function: its code, and the values it refers to."""
+    if value.__module__.split(".")[0] in _LIBRARIES:
+      return f"{value.__module__}.{value.__qualname__}"
     cells = []
     for cell in value.__closure__ or ():
       try:
-        cells.append(of(cell.cell_contents))
+        cells.append(cell.cell_contents)
       except ValueError:  # It is empty.
         cells.append("")
-    return (f"{value.__qualname__}({of(value.__code__)}, {cells}, "
-            f"{of(value.__defaults__)})")
+    names = {name: value.__globals__[name] for name in _names(value.__code__)
+             if name in value.__globals__}
+    return (f"{value.__qualname__}({of(value.__code__)}, {of(cells)}, "
+            f"{of(names)}, {of(value.__defaults__)}, "
+            f"{of(value.__kwdefaults__)})")
 
   def _of_object(self, value, of):
     """Returns a text of an object: its config, and its own attributes."""
@@ -123,6 +132,13 @@ class Digest:
   def _skipped(self, value):
     self.unknown.append(words.described(value))
     return type(value).__qualname__
+
+
+def _names(code):
+  """Returns the global names in some code, and in the functions inside."""
+  return sorted({*code.co_names, *(
+      name for one in code.co_consts if isinstance(one, types.CodeType)
+      for name in _names(one))})
 
 
 def _unnumbered(text):
@@ -160,4 +176,4 @@ def _shown(text):
   """Returns a text without its digest."""
   if text is None:
     return "none"
-  return re.sub(r" [0-9a-f]{16,20}$", "", text)
+  return re.sub(r"(^| )[0-9a-f]{16,20}$", "", text) or "given"

@@ -7,6 +7,8 @@ Each is right as in Keras, or refused in one line before the first step.
 
 import functools
 import os
+import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -72,6 +74,19 @@ class _Quantile(keras.losses.Loss):
     return keras.ops.mean(keras.ops.maximum(self.q * e, (self.q - 1) * e), -1)
 
 
+_FACTOR = 1.
+
+
+def _of_global(y_true, y_pred):
+  return keras.ops.square(_FACTOR * y_true - y_pred)
+
+
+def _of_keywords(factor):
+  def loss(y_true, y_pred, *, factor=factor):
+    return keras.ops.square(factor * y_true - y_pred)
+  return loss
+
+
 def _power(exponent):
   def loss(y_true, y_pred):
     return keras.ops.mean(keras.ops.abs(y_true - y_pred) ** exponent, -1)
@@ -135,6 +150,7 @@ class LiveCasesTest(parameterized.TestCase):
   @parameterized.parameters(level.first([
       (lambda: _power(4.), lambda: _power(1.)),
       (lambda: _Quantile(.1), lambda: _Quantile(.9)),
+      (lambda: _of_keywords(1.), lambda: _of_keywords(2.)),
       (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))]))
   def test_06_another_loss(self, before, now):
     folder = self.create_tempdir().full_path
@@ -144,6 +160,27 @@ class LiveCasesTest(parameterized.TestCase):
                                 "loss"):
       self._fit(_dense(), now(), _X, _Y, search={"directory": folder},
                 iterations=2)
+
+  def test_06_another_value_that_a_loss_reads(self):
+    folder = self.create_tempdir().full_path
+    self._fit(_dense(), _of_global, _X, _Y, search={"directory": folder})
+    with mock.patch.object(sys.modules[__name__], "_FACTOR", 2.):
+      with self.assertRaisesRegex(ValueError, "something else: loss"):
+        self._fit(_dense(), _of_global, _X, _Y, search={"directory": folder})
+
+  @parameterized.parameters(("adam", "mae"), (O.Adam(.1), "mse"))
+  def test_06_compiled_in_another_way(self, optimizer, loss):
+    def compiled(*arguments):
+      model = _dense()()
+      model.compile(*arguments)
+      return model
+
+    folder = self.create_tempdir().full_path
+    self._fit(lambda: compiled("adam", "mse"), "mse", _X, _Y,
+              search={"directory": folder})
+    with self.assertRaisesRegex(ValueError, r"models\['a'\] makes another"):
+      self._fit(lambda: compiled(optimizer, loss), "mse", _X, _Y,
+                search={"directory": folder})
 
   def test_07_frames_of_labels(self):
     y = _Frame(np.eye(3, dtype=bool)[np.arange(100) % 3], ["a", "b", "c"])

@@ -95,7 +95,11 @@ _MISTAKES = {
     "two_of_a_class": ({"loss": None, "models": {
         "a": _make(loss=keras.losses.Huber(1.)),
         "b": _make(loss=keras.losses.Huber(2.))}}, {"y": np.eye(3)[_Y]},
-                       "of other values: give the loss that compares"),
+                       "of other values, or with other loss_weights: give"),
+    "two_loss_weights": ({"loss": None, "models": {
+        name: _make(loss="mse", optimizer="adam", loss_weights=[weight])
+        for name, weight in (("a", 1.), ("b", 2.))}}, {"y": np.eye(3)[_Y]},
+                         "or with other loss_weights: give the loss"),
     "metric": ({"metrics": ["acuracy"]}, {}, "metrics='acuracy': expected"),
     "optimizer": ({"optimizer": "adamm"}, {}, "optimizer='adamm': expected"),
     "jit": ({"jit_compile": True}, {}, "EnsembleSearch has no argument jit"),

@@ -199,24 +199,23 @@ def _same_loss(before, owner, model):
     ValueError: another model is compiled with another loss.
   """
   loss = model.loss
-  text = digests.Digest().text(loss)
+  weights = model.get_compile_config().get("loss_weights")
+  text = digests.Digest().text([loss, weights])
   if before is not None and before[1] != text:
     raise ValueError(
         f"loss=None: {before[0]} is compiled with "
         f"{words.described(before[2])}, and {owner} with "
-        f"{words.described(loss)} of other values: give the loss that compares "
-        "them. Each trains with its own.")
+        f"{words.described(loss)} of other values, or with other loss_weights: "
+        "give the loss that compares them. Each trains with its own.")
   if before is not None:
     return before
-  config = model.get_compile_config()
   metrics = None
   try:
     metrics = keras.saving.deserialize_keras_object(
-        config.get("metrics"), safe_mode=False) if config.get(
-            "metrics") else None
+        model.get_compile_config()["metrics"], safe_mode=False)
   except Exception:  # A function of the user.  # pylint: disable=broad-except
     pass
-  return owner, text, loss, metrics, config.get("loss_weights")
+  return owner, text, loss, metrics, weights
 
 
 def _check_same(first, example, owner):
