@@ -263,7 +263,7 @@ class MainTest(parameterized.TestCase):
     places = [(path, index) for path, text in sorted(texts.items())
               for index, _ in enumerate(_places(json.loads(text)))]
 
-    @hypothesis.settings(max_examples=25)
+    @hypothesis.settings(max_examples=level.number(8, 25))
     @hypothesis.given(st.lists(
         st.sampled_from(places), min_size=1, max_size=2,
         unique_by=lambda place: place[0]), st.data())

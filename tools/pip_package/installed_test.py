@@ -3,7 +3,8 @@
 """Tests that the installed wheel has what the pages promise.
 
 It is the only adanet there, so a target that Bazel brings beside //adanet for a
-test of this repository does not hide that the wheel lacks its module.
+test of this repository does not hide that the wheel lacks its module. Of this,
+`modules_test` shows at each level that the wheel has the modules.
 """
 
 import importlib.util
