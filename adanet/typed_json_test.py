@@ -10,7 +10,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import typed_json
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 import hypothesis
 from hypothesis import strategies as st
 
@@ -36,7 +36,8 @@ class Whole:
   anything: Any = None
 
 
-_PARTS = st.builds(Part, st.text(), st.none() | st.lists(
+_TEXTS = hypothesis_profile.TEXTS
+_PARTS = st.builds(Part, _TEXTS, st.none() | st.lists(
     st.integers() | st.floats(-9., 9.)).map(tuple))
 _WHOLE = {"color": "red", "parts": [{"name": "a"}]}
 
@@ -47,8 +48,8 @@ class TypedJsonTest(parameterized.TestCase):
   @hypothesis.given(st.builds(
       Whole, st.sampled_from(Color), st.lists(_PARTS).map(tuple),
       st.none() | st.integers(), st.floats(), st.booleans(),
-      st.none() | st.dictionaries(st.text(), _PARTS),
-      st.none() | st.lists(st.text())))
+      st.none() | st.dictionaries(_TEXTS, _PARTS),
+      st.none() | st.lists(_TEXTS)))
   def test_round_trip(self, value):
     text = json.dumps(typed_json.to_json(Whole, value), allow_nan=False)
     self.assertEqual(repr(value), repr(

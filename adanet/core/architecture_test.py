@@ -7,9 +7,11 @@ import json
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import architecture
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 import hypothesis
 from hypothesis import strategies as st
+
+_TEXTS = hypothesis_profile.TEXTS
 
 # What AdaNet 0.8.0 wrote for these.
 _WRITTEN_BY_ADANET = (
@@ -52,8 +54,8 @@ class ArchitectureTest(parameterized.TestCase):
     self.assertEqual(value, architecture.Architecture.from_json(text, "a.json"))
 
   @hypothesis.given(st.builds(
-      architecture.Architecture, st.text(), st.text(),
-      st.lists(st.tuples(st.integers(0, 9), st.text())).map(tuple),
+      architecture.Architecture, _TEXTS, _TEXTS,
+      st.lists(st.tuples(st.integers(0, 9), _TEXTS)).map(tuple),
       st.lists(st.integers(0, 9)).map(tuple), st.integers(0, 10**12)))
   def test_from_json_is_the_inverse(self, value):
     self.assertEqual(

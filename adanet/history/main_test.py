@@ -19,7 +19,7 @@ from adanet.history import example
 from adanet.history import main
 from adanet.history import records
 from adanet.history import store
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 import hypothesis
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ sys.exit(main.main(["adanet-report"] + sys.argv[2:]))
 
 # Those of a terminal, in one byte and in two, and one that turns text around.
 _ESCAPES = ("\x1b[31m", "\x9b2J", "\x1b]0;title\x07", "a\r\nb\t", "\u202ec")
-_TEXTS = st.sampled_from(_ESCAPES) | st.text()
+_TEXTS = st.sampled_from(_ESCAPES) | hypothesis_profile.TEXTS
 _WRONG_NUMBERS = (10**400, 1e308, math.nan, math.inf)
 _NUMBERS = st.sampled_from(_WRONG_NUMBERS) | st.integers() | st.floats()
 _VALUES = st.recursive(
@@ -266,7 +266,7 @@ class MainTest(parameterized.TestCase):
     places = [(path, index) for path, text in sorted(texts.items())
               for index, _ in enumerate(_places(json.loads(text)))]
 
-    @hypothesis.settings(max_examples=25)
+    @hypothesis.settings(max_examples=level.number(8, 25))
     @hypothesis.given(st.lists(
         st.sampled_from(places), min_size=1, max_size=2,
         unique_by=lambda place: place[0]), st.data())

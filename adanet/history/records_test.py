@@ -11,12 +11,12 @@ from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.history import records
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 
-_NAMES = st.text()
+_NAMES = hypothesis_profile.TEXTS
 _NUMBERS = st.integers(0, 10**15)
 _MAYBE_FLOATS = st.none() | st.floats()
 _MAYBE_SECONDS = st.none() | st.floats(0, 1e9)

@@ -11,12 +11,12 @@ from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.progress import event_json
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 
-_NAMES = st.text()
+_NAMES = hypothesis_profile.TEXTS
 _FLOATS = st.floats()
 _NUMBERS = st.integers(0, 10**12)
 _MAYBE_FLOATS = st.none() | _FLOATS
@@ -101,10 +101,10 @@ class EventJsonTest(parameterized.TestCase):
     self.assertNotIn("\n", str(raised.exception))
     self.assertLess(len(str(raised.exception)), 500)
 
-  @hypothesis.given(st.text() | st.recursive(
-      st.none() | st.booleans() | _FLOATS | st.text(),
+  @hypothesis.given(_NAMES | st.recursive(
+      st.none() | st.booleans() | _FLOATS | _NAMES,
       lambda part: st.lists(part) | st.dictionaries(
-          st.sampled_from(["event", "task", "steps"]) | st.text(), part)
+          st.sampled_from(["event", "task", "steps"]) | _NAMES, part)
       ).map(json.dumps))
   def test_any_other_line(self, line):
     with self.assertRaisesRegex(ValueError, "Expected an event"):

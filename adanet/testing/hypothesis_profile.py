@@ -9,6 +9,13 @@ A test with expensive examples may ask for fewer with
 """
 
 import hypothesis
+import hypothesis.strategies as st
+
+# Any text, as `st.text()`. That one finds what UTF-8 can write by trying each
+# character, which takes seconds in each process.
+TEXTS = st.text(st.characters(blacklist_categories=("Cs",)))
+# For what `st.builds` finds in annotations.
+st.register_type_strategy(str, TEXTS)
 
 hypothesis.settings.register_profile(
     "adanet",

@@ -22,6 +22,11 @@ _QUICK = os.environ.get("TEST_LEVEL") == "quick"
 gate = unittest.skipIf(_QUICK, "runs with --config=gate")
 
 
+def number(quick, gate):
+  """Returns how many examples this level tries, such as those of Hypothesis."""
+  return quick if _QUICK else gate
+
+
 def first(rows, count=1):
   """Returns the rows of a parameterized test that this level runs.
 

@@ -21,7 +21,7 @@ import tensorflow.compat.v1 as tf
 
 from adanet.tf_compat import run_config
 from adanet.tf_compat.testdata import run_config_cases
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 
 _GOLDEN = "adanet/adanet/tf_compat/testdata/estimator_run_config.json"
 _CLUSTER = run_config_cases.FULL_CLUSTER
@@ -333,6 +333,7 @@ class EnvironmentTest(parameterized.TestCase):
     self.assertStartsWith(output.decode(), "RunConfig(task_type='worker', ")
 
 
+_TEXTS = hypothesis_profile.TEXTS
 _CHIEFS = st.sampled_from(["chief", "master"])
 _ADDRESSES = st.text("abc:01", min_size=1, max_size=4)
 # {index: address}, with and without gaps.
@@ -340,8 +341,8 @@ _TASKS = st.dictionaries(st.integers(0, 9), _ADDRESSES, min_size=1, max_size=4)
 _OTHER_JOBS = st.dictionaries(
     st.sampled_from(["worker", "ps", "evaluator", "foo"]), _TASKS)
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda values: st.lists(values) | st.dictionaries(st.text(), values),
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS,
+    lambda values: st.lists(values) | st.dictionaries(_TEXTS, values),
     max_leaves=5)
 
 

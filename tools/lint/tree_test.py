@@ -68,6 +68,11 @@ def _sources(*suffixes):
   return found
 
 
+@functools.lru_cache(maxsize=None)
+def _edges():
+  return import_graph.graph(_library())
+
+
 class _TestCase(absltest.TestCase):
 
   def assert_finds_nothing(self, check, sources, exempt=()):
@@ -109,13 +114,13 @@ class TreeTest(_TestCase):
         not path.startswith(_MAY_USE_ABSL_LOGGING)])
 
   def test_imports_have_no_circle(self):
-    edges = import_graph.graph(_library())
+    edges = _edges()
     self.assertGreater(len(edges), 100)
     self.assertEqual([], import_graph.circles(edges))
     self.assertEqual([], import_graph.mutual_folders(edges))
 
   def test_a_search_sees_the_interface_of_engines_alone(self):
-    edges = import_graph.graph(_library())
+    edges = _edges()
     self.assertEqual([], import_graph.arrows(
         edges, "adanet.search", "adanet.engines",
         ["adanet.engines", "adanet.engines.engine"]))

@@ -8,14 +8,15 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.engines.cluster import job_state
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import hypothesis_profile
 import hypothesis
 from hypothesis import strategies as st
 
 _AGREEMENT = job_state.JobState(
     "job", 3, 1, ("linear", "deep"), 3, 2, "RoundRobinStrategy", 300)
 _COUNT = st.integers(0, 2**40)
-_NAMES = st.lists(st.text(), min_size=1, max_size=5).map(tuple)
+_TEXTS = hypothesis_profile.TEXTS
+_NAMES = st.lists(_TEXTS, min_size=1, max_size=5).map(tuple)
 _FIGURES = ("costs", "sizes", "ensemble_cost")
 _FIGURE = st.integers(1, 2**80) | st.floats(5e-324, 1e308)
 
@@ -23,10 +24,10 @@ _FIGURE = st.integers(1, 2**80) | st.floats(5e-324, 1e308)
 class AgreementTest(parameterized.TestCase):
 
   @hypothesis.given(st.builds(
-      job_state.JobState, job=st.text(), generation=_COUNT, iteration=_COUNT,
-      builders=st.lists(st.text()).map(tuple), num_workers=_COUNT,
-      num_ps=_COUNT, strategy=st.text(), max_steps=st.none() | _COUNT,
-      state=st.sampled_from(job_state.State), reason=st.text(),
+      job_state.JobState, job=_TEXTS, generation=_COUNT, iteration=_COUNT,
+      builders=st.lists(_TEXTS).map(tuple), num_workers=_COUNT,
+      num_ps=_COUNT, strategy=_TEXTS, max_steps=st.none() | _COUNT,
+      state=st.sampled_from(job_state.State), reason=_TEXTS,
       written=st.floats(0., 1e12), costs=st.none(), sizes=st.none(),
       ensemble_cost=st.none() | _FIGURE))
   def test_json(self, value):
