@@ -24,8 +24,8 @@ tf = tf_compat.v2
 class Masked(keras.layers.Layer):
   """Returns an output with its mask, which the loss then heeds."""
 
-  def __init__(self, name=None):
-    super().__init__(name=name)
+  def __init__(self, **kwargs):
+    super().__init__(**kwargs)
     self.supports_masking = True
 
   def call(self, inputs):
@@ -74,13 +74,15 @@ class Judge:
     example = self._example
     x, outputs = [], []
     for name, array, mask in zip(self._names, example.outputs, example.masks):
+      # A policy of low precision is not for what was predicted.
+      kind = {"name": name, "dtype": array.dtype.name}
       given = keras.Input(array.shape[1:], dtype=array.dtype.name)
       x.append(given)
       if mask is None:
-        outputs.append(keras.layers.Identity(name=name)(given))
+        outputs.append(keras.layers.Identity(**kind)(given))
       else:
         x.append(keras.Input(mask.shape[1:], dtype="bool"))
-        outputs.append(Masked(name=name)(x[-2:]))
+        outputs.append(Masked(**kind)(x[-2:]))
     model = keras.Model(x, keras.tree.pack_sequence_as(
         example.structure, outputs))
     self._compiling.compile(model, with_optimizer=False,

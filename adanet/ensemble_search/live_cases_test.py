@@ -161,6 +161,19 @@ class LiveCasesTest(parameterized.TestCase):
       self._fit(_dense(), now(), _X, _Y, search={"directory": folder},
                 iterations=2)
 
+  def test_low_precision(self):
+    before = keras.config.dtype_policy()
+    self.addCleanup(keras.config.set_dtype_policy, before)
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    make = lambda: keras.Sequential([
+        L.Dense(4), L.Dense(1, dtype="float32")])
+    search = self._fit(make, "mse", _X[:60], _Y[:60],
+                       validation_data=(_X[60:], _Y[60:]))
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"],
+        search.model.evaluate(_X[60:], _Y[60:], batch_size=256, verbose=0),
+        places=4)
+
   def test_06_another_value_that_a_loss_reads(self):
     folder = self.create_tempdir().full_path
     self._fit(_dense(), _of_global, _X, _Y, search={"directory": folder})

@@ -163,7 +163,7 @@ class Network:
       done += len(some)
       self.step += len(some)
       # The values are there when the call has ended.
-      self._logs = {name: np.asarray(value) for name, value in logs.items()}
+      self._logs = keras.tree.map_structure(np.asarray, logs)
       secs = time.monotonic() - began
       self.record.seconds += secs
       if len(some) == self._steps_of_call and secs < _SECS_OF_A_CALL / 2:

@@ -91,6 +91,18 @@ def is_of_keras(model: Any, step: str) -> bool:
              getattr(keras.Model, name) for name in _KERAS_STEPS[step])
 
 
+def _flat_logs(logs):
+  """Returns the single values of logs, also of the dicts inside, as Keras does.
+  """
+  found: dict[str, float] = {}
+  for name, value in logs.items():
+    if isinstance(value, dict):
+      found.update(_flat_logs(value))
+    elif np.ndim(value) == 0:
+      found[name] = float(value)
+  return found
+
+
 class MaskReader(keras.layers.Layer):
   """Remembers the mask of what it is called on: Keras passes it in."""
 
@@ -172,7 +184,7 @@ class Steps:
 
     Args:
       step: str, "train_step" or "test_step".
-      last: dict of tensors.
+      last: dict of tensors, or of dicts of them.
     """
     if not is_of_keras(self._model, step):
       # A step of a user may return what no metric has, and the other way round.
@@ -181,8 +193,7 @@ class Steps:
       except ValueError:  # These metrics were never used.
         results = {}
       last = results if results.keys() == last.keys() else last
-    return {name: float(value) for name, value in last.items()
-            if np.ndim(value) == 0}
+    return _flat_logs(last)
 
   def _stepping(self, name, layout):
     """Returns a function that takes a step of the model for each batch."""

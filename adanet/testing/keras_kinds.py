@@ -106,6 +106,24 @@ class OwnTrainStep(Subclassed):
     return {"loss": loss, "twice": 2 * loss}
 
 
+class OwnLoop(Subclassed):
+  """Returns a dict in its logs, as the guides of Keras do."""
+
+  def train_step(self, data):
+    x, y = data
+    with tf.GradientTape() as tape:
+      y_pred = self(x, training=True)
+      loss = self.compute_loss(x, y, y_pred)
+    self.optimizer.apply(
+        tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+    for metric in self.metrics:
+      if metric.name == "loss":
+        metric.update_state(loss)
+      else:
+        metric.update_state(y, y_pred)
+    return {metric.name: metric.result() for metric in self.metrics}
+
+
 class OwnTestStep(Subclassed):
   """Has a loss of held-out rows of its own, which no metric has."""
 
@@ -227,7 +245,7 @@ def schedule():
 
 NUMBERS = Group({
     "dropout": dense(lambda: L.Dropout(.3)),
-    "train_step": without_metrics(OwnTrainStep),
+    "train_step": without_metrics(OwnTrainStep), "loop": OwnLoop,
     "ema": optimizer(lambda: O.Adam(.01, use_ema=True, ema_momentum=.9)),
     "float16": of_policy("mixed_float16"),
     "early": dense(optimizer=lambda: O.SGD(5.)),
