@@ -94,7 +94,7 @@ def is_of_keras(model: Any, step: str) -> bool:
 def _flat_logs(logs):
   """Returns the single values of logs, also of the dicts inside, as Keras does.
   """
-  found: dict[str, float] = {}
+  found = {}
   for name, value in logs.items():
     if isinstance(value, dict):
       found.update(_flat_logs(value))

@@ -163,7 +163,7 @@ def _check_again(network, layout, iterations):
     again = making.made(task.owner, task.function, task.compiling)
     ensemble_model.prepare(again, x)
   if iterations > 1:
-    owners: dict[int, Any] = {}
+    owners = {}
     for one in (model, again):
       _check_own(owners, task.owner + " of another call" * bool(owners), one)
   again.set_weights(model.get_weights())
