@@ -64,7 +64,8 @@ _LOOK_AT = """if True:
           functools.reduce(getattr, name.split(".")[1:], adanet)
         except Exception as error:
           print("wrong:", name, repr(error), flush=True)
-        if "tensorflow" in sys.modules and "tf_compat" not in name:
+        if "tensorflow" in sys.modules and not any(
+            part in name for part in ("tf_compat", "EnsembleSearch")):
           print("wrong:", name, "loads TensorFlow", flush=True)
       os._exit(0)
     os.wait()
@@ -127,7 +128,9 @@ class InstalledTest(absltest.TestCase):
   def test_has_every_name_of_the_pages(self):
     names = _named()
     self.assertGreater(len(names), 100)
-    self.assertEmpty(self._wrong(_LOOK_AT, names))
+    # That class is made of Keras's, and loads TensorFlow for names behind it.
+    self.assertEmpty(self._wrong(_LOOK_AT, sorted(
+        names, key=lambda name: "EnsembleSearch" in name)))
 
   @level.gate
   def test_trains_evaluates_and_exports(self):
