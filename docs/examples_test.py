@@ -13,6 +13,7 @@ one file, which prints what all of them do. The reports are those of
 import contextlib
 import io
 import os
+import re
 import sys
 from unittest import mock
 
@@ -50,6 +51,11 @@ def _commands():
         yield page, command, output
 
 
+def _without_figures(text):
+  """Returns the lines of a text without the numbers in them."""
+  return re.sub(r"\d[\d.,]*", "0", text).splitlines()
+
+
 class ExamplesTest(parameterized.TestCase):
 
   def setUp(self):
@@ -84,8 +90,12 @@ class ExamplesTest(parameterized.TestCase):
       f.write("\n".join(programs))
     with processes.Program([sys.executable, "search.py"]) as program:
       output, _ = program.process.communicate(timeout=_PROGRAM_SECS)
-      self.assertEqual((0, "".join(outputs)), (program.status, output),
-                       program.log)
+      self.assertEqual(0, program.status, program.log)
+      # The page has what is shown while it trains, too, whose figures vary.
+      expected = _without_figures("".join(outputs))
+      self.assertContainsSubset(
+          expected, _without_figures(output + program.log))
+      self.assertContainsSubset(_without_figures(output), expected)
       self.assertNotIn("error in the future", program.log)  # TensorFlow's.
 
   @parameterized.parameters(level.first(list(_commands()), 3))
@@ -105,7 +115,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 35)
+                    for _, output in pages.programs(page) if output], 34)
     self.assertLen(list(_commands()), 11)
 
 

@@ -5,14 +5,14 @@
 Unlike the other modules of this room, this one is read by every Python.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from adanet import tf_compat
 
 
 class _WithoutKeras3:
 
-  def __init__(self, *args, **kwargs):
+  def __init__(self, *args: Any, **kwargs: Any) -> None:
     raise ValueError(
         "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. "
         "Before, use adanet.AutoEnsembleEstimator.")
