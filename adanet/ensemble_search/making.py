@@ -73,15 +73,29 @@ def _copied(name, value):
 def seeded(seed: int):
   """Seeds what Keras draws its seeds from; puts the user's states back after.
 
-  Keras draws all seeds of initializers and layers from Python's generator.
+  Keras draws all seeds of initializers and layers from Python's generator. This
+  thread has one that others, such as that of a worker of Dask, do not draw from.
   """
+  thread, own = threading.get_ident(), random.Random(seed)
   with _seeding:
     states = random.getstate(), np.random.get_state()
+    functions = {name: getattr(random, name) for name in random.__all__
+                 if hasattr(own, name)}
+
+    def of_thread(name, function):
+      return lambda *args, **kwargs: (
+          getattr(own, name) if threading.get_ident() == thread else function
+      )(*args, **kwargs)
+
     random.seed(seed)
     np.random.seed(seed)
     try:
+      for name, function in functions.items():
+        setattr(random, name, of_thread(name, function))
       yield
     finally:
+      for name, function in functions.items():
+        setattr(random, name, function)
       random.setstate(states[0])
       np.random.set_state(states[1])
 
