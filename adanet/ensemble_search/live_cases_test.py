@@ -332,7 +332,7 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^y has the index of x in another"):
       self._fit(_dense(), "mse", frame, _Column(
           _Y[:, 0], list(range(100))[::-1]))
-    with self.assertRaisesRegex(ValueError, "^sample_weight has the index of x"):
+    with self.assertRaisesRegex(ValueError, "^sample_weight has the index"):
       self._fit(_dense(), "mse", frame, _Y, sample_weight=_Column(
           np.ones(100), list(range(100))[::-1]))
     self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))

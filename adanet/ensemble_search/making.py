@@ -74,7 +74,7 @@ def seeded(seed: int):
   """Seeds what Keras draws its seeds from; puts the user's states back after.
 
   Keras draws all seeds of initializers and layers from Python's generator. This
-  thread has one that others, such as that of a worker of Dask, do not draw from.
+  thread has one of its own: others, such as Dask's, draw now and then, too.
   """
   thread, own = threading.get_ident(), random.Random(seed)
   with _seeding:
@@ -90,12 +90,11 @@ def seeded(seed: int):
     random.seed(seed)
     np.random.seed(seed)
     try:
-      for name, function in functions.items():
-        setattr(random, name, of_thread(name, function))
+      vars(random).update({name: of_thread(name, function)
+                           for name, function in functions.items()})
       yield
     finally:
-      for name, function in functions.items():
-        setattr(random, name, function)
+      vars(random).update(functions)
       random.setstate(states[0])
       np.random.set_state(states[1])
 
