@@ -3,6 +3,7 @@
 """Figures are the same on every engine, stopped and resumed or not."""
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -92,6 +93,29 @@ class EngineTest(parameterized.TestCase):
         fit = {"validation_data": batches}
         self._check(fitted(self.create_tempdir().full_path, batches,
                            executor=executor, **fit), "stream", batches, **fit)
+
+  def test_other_threads_that_draw(self):
+    # As the thread of a worker of Dask does.
+    is_over = threading.Event()
+
+    def draws():
+      while not is_over.is_set():
+        random.sample(range(9), 3)
+
+    thread = threading.Thread(target=draws)
+    thread.start()
+    try:
+      search = fitted(self.create_tempdir().full_path)
+    finally:
+      is_over.set()
+      thread.join()
+    self._check(search)
+
+  def test_the_state_of_the_user(self):
+    states = random.getstate(), np.random.get_state()[1].tolist()
+    fitted(self.create_tempdir().full_path)
+    self.assertEqual(
+        states, (random.getstate(), np.random.get_state()[1].tolist()))
 
   def test_a_dataset_is_made_and_read_once(self):
     made, read = [], []

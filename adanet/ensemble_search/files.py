@@ -18,6 +18,7 @@ import dataclasses
 import fcntl
 import json
 import os
+import re
 import time
 from typing import Any, Dict, NamedTuple
 import urllib.parse
@@ -224,7 +225,9 @@ class Folder:
   def record(self) -> NetworkRecord | None:
     """Returns the record of a network that ended; None if it has not."""
     found, _ = self._read()
-    return found if found is not None and found.ended else None
+    has_all = all(os.path.exists(self.path(name))
+                  for name in (BEST, _PREDICTIONS))
+    return found if found is not None and found.ended and has_all else None
 
   def running(self) -> NetworkRecord | None:
     """Returns the record of a network so far; None if there is none."""
@@ -287,6 +290,9 @@ class Directory:
         return typed_json.loads(file.read())
     except FileNotFoundError:
       pass
+    except (OSError, ValueError) as error:
+      raise ValueError(f"directory={self.path!r} has no {name} that can be "
+                       f"read: {error}. Give another directory.") from error
     if name == _SEARCH and any(os.path.exists(os.path.join(
         self.path, old)) for old in _OLD):
       raise ValueError(
@@ -331,9 +337,10 @@ class Directory:
       names = os.listdir(os.path.join(self.path, "networks"))
     except FileNotFoundError:
       return []
-    parts = [urllib.parse.unquote(name).split("-", 2) for name in names]
-    return sorted(Key(int(one), int(fold), name)
-                  for one, fold, name in parts)
+    # A file browser may add files of its own.
+    found = (re.fullmatch(r"(\d+)-(\d+)-(.+)", urllib.parse.unquote(name))
+             for name in names)
+    return sorted(Key(int(one[1]), int(one[2]), one[3]) for one in found if one)
 
   @contextlib.contextmanager
   def locked(self):
@@ -342,8 +349,13 @@ class Directory:
     Raises:
       ValueError: another one is in.
     """
-    os.makedirs(self.path, exist_ok=True)
-    with open(os.path.join(self.path, "lock"), "w") as file:
+    try:
+      os.makedirs(self.path, exist_ok=True)
+      lock = open(os.path.join(self.path, "lock"), "w")
+    except OSError as error:
+      raise ValueError(f"directory={self.path!r} cannot be written: {error}. "
+                       "Give another directory.") from error
+    with lock as file:
       try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
       except OSError:

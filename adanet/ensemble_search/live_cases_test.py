@@ -105,6 +105,7 @@ class LiveCasesTest(parameterized.TestCase):
   @parameterized.parameters(level.first([
       lambda: O.Adam(O.schedules.CosineDecay(.1, 100)),
       lambda: O.SGD(O.schedules.ExponentialDecay(.1, 10, .9)),
+      lambda: {"class_name": "Adam", "config": {"learning_rate": .1}},
       lambda: O.AdamW(O.schedules.PiecewiseConstantDecay([5], [.1, .01]))]))
   def test_01_schedules(self, make):
     search = self._fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
@@ -207,6 +208,19 @@ class LiveCasesTest(parameterized.TestCase):
     search = self._fit({name.replace("\\", ""): _dense()}, "mse", _X, _Y,
                        search={"directory": folder})
     search.model.evaluate(_X, _Y, verbose=0)
+
+  def test_08_files_of_others(self):
+    folder = self.create_tempdir().full_path
+    self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
+    with open(os.path.join(folder, "networks", ".DS_Store"), "w"):
+      pass
+    os.remove(os.path.join(folder, "networks", "0-0-a", "held_out.npz"))
+    search = self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
+    self.assertLen(search.members, 1)
+    with open(os.path.join(folder, "search.json"), "w") as file:
+      file.write("{")
+    with self.assertRaisesRegex(ValueError, "has no search.json that can be"):
+      self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
 
   def test_09_relative_directory(self):
     before = os.getcwd()
@@ -318,7 +332,7 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^y has the index of x in another"):
       self._fit(_dense(), "mse", frame, _Column(
           _Y[:, 0], list(range(100))[::-1]))
-    with self.assertRaisesRegex(ValueError, "^sample_weight has the index of x"):
+    with self.assertRaisesRegex(ValueError, "^sample_weight has the index"):
       self._fit(_dense(), "mse", frame, _Y, sample_weight=_Column(
           np.ones(100), list(range(100))[::-1]))
     self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))

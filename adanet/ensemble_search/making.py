@@ -74,15 +74,28 @@ def _copied(name, value):
 def seeded(seed: int) -> Iterator[None]:
   """Seeds what Keras draws its seeds from; puts the user's states back after.
 
-  Keras draws all seeds of initializers and layers from Python's generator.
+  Keras draws all seeds of initializers and layers from Python's generator. This
+  thread has one of its own: others, such as Dask's, draw now and then, too.
   """
+  thread, own = threading.get_ident(), random.Random(seed)
   with _seeding:
     states = random.getstate(), np.random.get_state()
+    functions = {name: getattr(random, name) for name in random.__all__
+                 if hasattr(own, name)}
+
+    def of_thread(name, function):
+      return lambda *args, **kwargs: (
+          getattr(own, name) if threading.get_ident() == thread else function
+      )(*args, **kwargs)
+
     random.seed(seed)
     np.random.seed(seed)
     try:
+      vars(random).update({name: of_thread(name, function)
+                           for name, function in functions.items()})
       yield
     finally:
+      vars(random).update(functions)
       random.setstate(states[0])
       np.random.set_state(states[1])
 

@@ -250,7 +250,7 @@ class Network:
     The model stays as it is, also if it counts or draws when it predicts.
     """
     states = self.model.non_trainable_variables
-    before = list(map(np.array, states))
+    before = list(map(keras.ops.convert_to_numpy, states))
     flat, rows = next(self._data.held_out.calls(self._check_size))
     outputs = list(map(np.asarray, self._called(
         self.steps.predict, flat, rows[0])[0]))

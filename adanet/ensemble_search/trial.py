@@ -59,7 +59,8 @@ def check_compiling(given: making.Compiling) -> None:
       ("loss", keras.losses.get, given.loss),
       ("metrics", keras.metrics.get, given.metrics),
       ("optimizer", keras.optimizers.get, given.optimizer)):
-    for one in arrays.named(name, value).values():
+    for one in ([value] if name == "optimizer" else
+                arrays.named(name, value).values()):
       if name == "metrics" and one in _BY_SHAPE:
         continue
       if isinstance(one, str):
@@ -69,8 +70,9 @@ def check_compiling(given: making.Compiling) -> None:
           raise ValueError(
               f"{name}={one!r}: expected a name that Keras knows. "
               f"{words.one_line(error)}") from error
+      # Keras makes an optimizer of a dict.
       elif one is not None and not callable(one) and not isinstance(
-          one, keras.optimizers.Optimizer):
+          one, (dict, keras.optimizers.Optimizer)):
         raise ValueError(f"{name}={words.described(one)}: expected what "
                          "Model.compile takes.")
 

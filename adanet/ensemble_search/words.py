@@ -62,6 +62,7 @@ _ATTRIBUTES = {
     "weights": "read model.weights",
 }
 _MAX_LENGTH = 60
+_MAX_NAME = 80  # A folder has at most 255, and three for a letter.
 _MODELS = ("expected a dict from a name to a function without arguments that "
            "makes a Keras model, such as {\"wide\": make_wide}")
 _SHOWN = ("auto", 0, 1, 2)
@@ -180,10 +181,11 @@ def checked_models(models: Any) -> dict[str, Any]:
     raise ValueError(f"models={models!r}: {_MODELS}.")
   for name, function in models.items():
     if not isinstance(name, str) or not name.strip() or (
-        not name.isprintable() or set(name) & set("/\\") or name[0] in ". "):
+        not name.isprintable() or set(name) & set("/\\") or
+        name[0] in ". " or len(name.encode()) > _MAX_NAME):
       raise ValueError(
-          f"models has the name {name!r}: expected a text without slashes, "
-          "such as \"wide_1\".")
+          f"models has the name {name!r}: expected a text without slashes, of "
+          f"at most {_MAX_NAME} bytes, such as \"wide_1\".")
     _check_function(f"models[{name!r}]", function)
   return dict(models)
 
