@@ -19,6 +19,7 @@ from adanet import tf_compat
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
+from adanet.ensemble_search import making
 from adanet.ensemble_search import network
 from adanet.testing import engines
 from adanet.testing import level
@@ -110,6 +111,14 @@ class EngineTest(parameterized.TestCase):
       is_over.set()
       thread.join()
     self._check(search)
+
+  def test_a_module_that_is_imported_meanwhile(self):
+    with making.seeded(3):
+      kept = random.random
+    random.seed(0)
+    expected = random.random()
+    random.seed(0)
+    self.assertEqual(expected, kept())
 
   def test_the_state_of_the_user(self):
     states = random.getstate(), np.random.get_state()[1].tolist()
@@ -327,6 +336,15 @@ class EngineTest(parameterized.TestCase):
     self.create_tempfile(os.path.join(folder, "ensemble_search.json"))
     with self.assertRaisesRegex(ValueError, "expected a new directory"):
       fitted(folder)
+
+  def test_model_dir_of_an_estimator(self):
+    folder = self.create_tempdir().full_path
+    self.create_tempfile(os.path.join(folder, "search.json"), "{}")
+    self.create_tempfile(os.path.join(folder, "checkpoint"))
+    with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
+      fitted(folder)
+    with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
+      ensemble_search.EnsembleSearch.load(folder, MODELS)
 
 
 def fitted_history(folder):

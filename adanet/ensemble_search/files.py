@@ -283,23 +283,24 @@ class Directory:
     """Returns what a file of JSON has; None without the file.
 
     Raises:
-      ValueError: an earlier version of adanet has written the directory.
+      ValueError: an Estimator or an earlier version of adanet has written the
+        directory, or the file cannot be read.
     """
-    try:
-      with open(os.path.join(self.path, name)) as file:
-        return typed_json.loads(file.read())
-    except FileNotFoundError:
-      pass
-    except (OSError, ValueError) as error:
-      raise ValueError(f"directory={self.path!r} has no {name} that can be "
-                       f"read: {error}. Give another directory.") from error
+    # An Estimator has a search.json, too.
     if name == _SEARCH and any(os.path.exists(os.path.join(
         self.path, old)) for old in _OLD):
       raise ValueError(
           f"directory={self.path!r} has a search of an Estimator, or of an "
           "EnsembleSearch of adanet before this version, which trained in "
           "another way: expected a new directory.")
-    return None
+    try:
+      with open(os.path.join(self.path, name)) as file:
+        return typed_json.loads(file.read())
+    except FileNotFoundError:
+      return None
+    except (OSError, ValueError) as error:
+      raise ValueError(f"directory={self.path!r} has no {name} that can be "
+                       f"read: {error}. Give another directory.") from error
 
   def write(self, content: dict[str, Any]) -> None:
     """Writes what the search is."""

@@ -77,7 +77,8 @@ def seeded(seed: int) -> Iterator[None]:
   Keras draws all seeds of initializers and layers from Python's generator. This
   thread has one of its own: others, such as Dask's, draw now and then, too.
   """
-  thread, own = threading.get_ident(), random.Random(seed)
+  # Nobody behind the end: a module that is imported meanwhile may keep a name.
+  threads, own = {threading.get_ident()}, random.Random(seed)
   with _seeding:
     states = random.getstate(), np.random.get_state()
     functions = {name: getattr(random, name) for name in random.__all__
@@ -85,7 +86,7 @@ def seeded(seed: int) -> Iterator[None]:
 
     def of_thread(name, function):
       return lambda *args, **kwargs: (
-          getattr(own, name) if threading.get_ident() == thread else function
+          getattr(own, name) if threading.get_ident() in threads else function
       )(*args, **kwargs)
 
     random.seed(seed)
@@ -95,6 +96,7 @@ def seeded(seed: int) -> Iterator[None]:
                            for name, function in functions.items()})
       yield
     finally:
+      threads.clear()
       vars(random).update(functions)
       random.setstate(states[0])
       np.random.set_state(states[1])

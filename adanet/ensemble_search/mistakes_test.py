@@ -3,6 +3,8 @@
 """A mistake gets an answer in one line before the first step."""
 
 import os
+import runpy
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -213,6 +215,13 @@ class MistakesTest(parameterized.TestCase):
     ensemble_search.EnsembleSearch(
         {"a": make}, _SPARSE, directory=self.create_tempdir().full_path).fit(
             _with(_X, np.nan), _Y, epochs=1, verbose=0)
+
+  def test_without_keras_3(self):
+    with mock.patch.object(tf_compat, "HAS_KERAS_3", False):
+      face = runpy.run_module("adanet.ensemble_search.face")["EnsembleSearch"]
+    for call in (face, face.load):
+      with self.assertRaisesRegex(ValueError, "^EnsembleSearch needs Keras 3"):
+        call("directory", models={})
 
   def test_attributes(self):
     search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)

@@ -50,8 +50,8 @@ def placed_config(config: Any, model_dir: Any) -> Any:
     logging.warning("model_dir is not set: the model goes to %s.", model_dir)
   if files.names(os.path.join(model_dir, "networks")):
     raise ValueError(
-        f"model_dir={model_dir!r} has a search of EnsembleSearch, which this one "
-        "would overwrite: expected a folder of its own. Use another one.")
+        f"model_dir={model_dir!r} has a search of EnsembleSearch, which an "
+        "Estimator would overwrite. Use another folder.")
   if config.num_ps_replicas and not checkpoint_file.is_readable(model_dir):
     # They may be on machines without the link of `checkpoint_file.readable`.
     raise ValueError(

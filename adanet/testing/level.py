@@ -22,9 +22,9 @@ _QUICK = os.environ.get("TEST_LEVEL") == "quick"
 gate = unittest.skipIf(_QUICK, "runs with --config=gate")
 
 
-def number(quick, gate):
+def number(at_quick, at_gate):
   """Returns how many examples this level tries, such as those of Hypothesis."""
-  return quick if _QUICK else gate
+  return at_quick if _QUICK else at_gate
 
 
 def first(rows, count=1):
