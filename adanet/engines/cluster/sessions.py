@@ -103,15 +103,19 @@ class Opening:
       self._first_op = tf_compat.v1.no_op()
     self._session = tf_compat.v1.Session(target, graph=graph, config=config)
     self._error: Optional[Exception] = None
-    self._thread = _start_thread(self._open)
+    self._is_over = threading.Event()
+    _start_thread(self._open)
 
   def _open(self):
     try:
       self._session.run(self._first_op)
     except Exception as error:  # pylint: disable=broad-except
-      # Python would close it when the program ends, and wait for a lost task.
-      _start_thread(functools.partial(_close, self._session))
       self._error = error
+    self._is_over.set()
+    if self._error is not None:
+      # Python would close it when the program ends, and wait for a lost task.
+      # In this thread: the end of the program waits for no later one.
+      _close(self._session)
 
   def result(self, secs: float) -> Any:
     """Returns the `Session`; None if it is not open after `secs` seconds.
@@ -119,8 +123,7 @@ class Opening:
     Raises:
       tf.errors.OpError: it cannot be opened.
     """
-    self._thread.join(secs)
-    if self._thread.is_alive():
+    if not self._is_over.wait(secs):
       return None
     if self._error is not None:
       raise self._error

@@ -4,6 +4,7 @@
 
 import _thread
 import contextlib
+import ctypes
 import functools
 import signal
 import threading
@@ -143,6 +144,26 @@ class SessionsTest(parameterized.TestCase):
         with contextlib.suppress(v1.errors.OpError):
           made[0].run([])
         time.sleep(.01)
+
+  def test_session_that_fails_to_open_while_the_program_ends(self):
+    v1 = tf_compat.v1
+    is_closed = threading.Event()
+    self.addCleanup(is_closed.set)
+
+    def run(*unused_args):
+      time.sleep(.3)
+      raise v1.errors.UnavailableError(None, None, "lost")
+
+    # One whose server was stopped, at a moment that no server can be told.
+    with mock.patch.object(v1, "Session", return_value=mock.Mock(
+        run=run, close=is_closed.wait)):
+      opening = sessions.Opening("", v1.Graph(), None)
+    with mock.patch.object(ctypes, "CDLL") as library:
+      sessions._end_threads()  # pylint: disable=protected-access
+    with self.assertRaises(v1.errors.UnavailableError):
+      opening.result(60.)
+    # The thread sleeps if it comes back.
+    library.assert_called()
 
   @parameterized.parameters(*level.first([
       (True, signal.SIGSTOP), (True, signal.SIGKILL), (False, signal.SIGSTOP)]))
