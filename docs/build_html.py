@@ -6,7 +6,6 @@ import importlib
 import logging
 import os
 import shutil
-import sys
 import tempfile
 
 from absl import app
@@ -18,8 +17,6 @@ flags.mark_flag_as_required("output")
 
 
 def main(argv):
-  # Nothing here takes TensorFlow, and a docstring that did would take seconds.
-  sys.modules["tensorflow"] = None
   with tempfile.TemporaryDirectory() as scratch:
     source = os.path.join(scratch, "source")
     os.makedirs(source)

@@ -319,6 +319,10 @@ class EngineTest(parameterized.TestCase):
             MODELS, "mse", directory=moved).model.predict(X, verbose=0))
     self.assertEqual(["loss", "mae"], sorted(loaded.model.evaluate(
         X, Y, verbose=0, return_dict=True)))
+    with self.assertRaisesRegex(
+        ValueError, "^name='wide': expected that of a network that has ended: "
+        "'big', 'small'.$"):
+      loaded.network("wide")
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
       print(ensemble_search.EnsembleSearch.load(
           moved, {"small": big, "big": small}).model)
@@ -328,8 +332,8 @@ class EngineTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, r"^models\['small'\] .*predictions of held-out rows"):
       print(ensemble_search.EnsembleSearch.load(
-          moved, {"small": relu, "big": big}).members_of(
-              [files.Key(0, 0, "small")]))
+          moved, {"small": relu, "big": big}).network(
+              "small"))
 
   def test_old_directory(self):
     folder = self.create_tempdir().full_path

@@ -290,31 +290,36 @@ class EnsembleSearch:
     Raises:
       ValueError: there is no ensemble yet, or a function makes another model.
     """
-    found = history_lib.members(self._found()[2])
-    return [one._replace(weight=weight) for one, (_, weight) in zip(
-        self.members_of([key for key, _ in found]), found)]
+    return [
+        ensemble_model.EnsembleMember(key.name, weight, self._network(key))
+        for key, weight in history_lib.members(self._found()[2])]
 
-  def members_of(self, keys: list[files.Key]
-                ) -> list[ensemble_model.EnsembleMember]:
-    """Returns some networks with the weight 0, made again by their functions.
+  def network(self, name: str) -> Any:
+    """Returns a trained network, in the ensemble or not: a `keras.Model`.
+
+    Args:
+      name: str, as in the leaderboard: "deep", or "deep (2)".
 
     Raises:
-      ValueError: a function is missing, or makes another model.
+      ValueError: there is no such network, or its function makes another model.
     """
+    keys = {files.Key(*one["network"]).name: files.Key(*one["network"])
+            for one in self._found()[2]["networks"]}
+    if name not in keys:
+      raise ValueError(f"name={name!r}: expected that of a network that has "
+                       f"ended: {', '.join(map(repr, keys))}.")
+    return self._network(keys[name])
+
+  def _network(self, key):
+    """Returns a network, made again by its function, with its values."""
     directory, content, _ = self._found()
-    layout = trial.layout_of(content["x"])
-    compiling = self._compiling(content)
-    result = []
-    for key in keys:
-      owner = f"models[{key.function!r}]"
-      if key.function not in self._models:
-        raise ValueError(f"models has no {key.function!r}, which the ensemble "
-                         "has: give the functions of before.")
-      model = ensemble_model.member(
-          owner, self._models[key.function], compiling, key.seed(
-              content["seed"]), layout, directory, key)
-      result.append(ensemble_model.EnsembleMember(key.name, 0., model))
-    return result
+    if key.function not in self._models:
+      raise ValueError(f"models has no {key.function!r}, which the search "
+                       "has: give the functions of before.")
+    return ensemble_model.member(
+        f"models[{key.function!r}]", self._models[key.function],
+        self._compiling(content), key.seed(content["seed"]),
+        trial.layout_of(content["x"]), directory, key)
 
   @property
   def model(self) -> Any:
