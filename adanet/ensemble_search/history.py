@@ -29,7 +29,7 @@ class NetworkHistory(NamedTuple):
     parameters: int, those of its model.
     weight: float, that in the ensemble; None before there is one.
     values: dict with what the search's loss and metrics say of the network on
-      held-out rows, as `evaluate` has them, "val_" before each name.
+      held-out rows: `val_loss`, and for example `val_accuracy`.
   """
   name: str
   function: str
