@@ -84,7 +84,8 @@ class EngineTest(parameterized.TestCase):
   def test_threads_twice(self):
     self._check(fitted(self.create_tempdir().full_path))
 
-  @parameterized.parameters(level.first(["pool", "dask"]))
+  @parameterized.parameters("pool", "dask")
+  @level.gate
   def test_executors(self, name):
     opened = (engines.process_pool(1) if name == "pool" else
               engines.dask_cluster(1))
@@ -95,6 +96,7 @@ class EngineTest(parameterized.TestCase):
         self._check(fitted(self.create_tempdir().full_path, batches,
                            executor=executor, **fit), "stream", batches, **fit)
 
+  @level.gate
   def test_other_threads_that_draw(self):
     # As the thread of a worker of Dask does.
     is_over = threading.Event()
@@ -240,6 +242,7 @@ class EngineTest(parameterized.TestCase):
       program.kill()
     self._check(fitted(folder))
 
+  @level.gate
   def test_done_networks_are_not_trained_again(self):
     folder = self.create_tempdir().full_path
     fitted(folder)

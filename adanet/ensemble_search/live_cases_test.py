@@ -309,6 +309,7 @@ class LiveCasesTest(parameterized.TestCase):
               search.history.ensemble["val_loss"],
               search.model.evaluate(data, verbose=0), places=2)
 
+  @level.gate
   def test_16_h5_of_two_members(self):
     models = {"a": lambda: keras.Sequential([L.Dense(4, "tanh"), L.Dense(1)]),
               "b": lambda: keras.Sequential([L.Dense(9, "tanh"), L.Dense(1)])}
@@ -375,6 +376,7 @@ class LiveCasesTest(parameterized.TestCase):
     model.save(path)
     keras.models.load_model(path, compile=False)  # Knows no own_loss.
 
+  @level.gate
   def test_22_outputs_go_by_position(self):
     def made(count_first=True, depth=1):
       def make():
