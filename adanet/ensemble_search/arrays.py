@@ -235,6 +235,25 @@ def check_labels(name: str, y: Any) -> None:
           f"{key} has text: expected numbers. {_NO_TEXT}")
 
 
+def classes(y: Any) -> np.ndarray | None:
+  """Returns the class of each row as int32; None where labels are no classes.
+
+  Args:
+    y: the labels: classes of shape [n] or [n, 1], or rows of probabilities.
+  """
+  if isinstance(y, (Mapping, list, tuple, tf.RaggedTensor,
+                    tf.SparseTensor)) or y is None:
+    return None
+  labels = np.asarray(y)
+  if labels.ndim == 2 and labels.shape[1] == 1:
+    labels = labels[:, 0]
+  elif labels.ndim == 2 and np.allclose(labels.sum(1), 1, atol=1e-3) and (
+      labels.min() >= 0):
+    labels = labels.argmax(1)
+  with np.errstate(invalid="ignore"):  # NaN is of no class.
+    return np.round(labels).astype("int32") if labels.ndim == 1 else None
+
+
 def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
   """Returns the weight of each row, as `Model.fit` computes it.
 
@@ -262,20 +281,14 @@ def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
   if isinstance(y, (Mapping, list, tuple)) or y is None:
     raise ValueError("class_weight: expected None for models with several "
                      "outputs, or labels y of one. Give sample_weight.")
-  labels = np.asarray(y)
-  if labels.ndim == 2 and labels.shape[1] == 1:
-    labels = labels[:, 0]
-  elif labels.ndim == 2 and np.allclose(labels.sum(1), 1, atol=1e-3) and (
-      labels.min() >= 0):
-    labels = labels.argmax(1)
-  if labels.ndim != 1:
+  labels = classes(y)
+  if labels is None:
     raise ValueError(
-        f"class_weight: y has the shape {[None, *labels.shape[1:]]}, expected "
-        "a class in each row, or one-hot rows. Give sample_weight for anything "
+        f"class_weight: y has the shape {[None, *y.shape[1:]]}, expected a "
+        "class in each row, or one-hot rows. Give sample_weight for anything "
         "else.")
-  classes, inverse = np.unique(np.round(labels).astype("int32"),
-                               return_inverse=True)
-  return np.array([class_weight.get(int(one), 1.) for one in classes],
+  known, inverse = np.unique(labels, return_inverse=True)
+  return np.array([class_weight.get(int(one), 1.) for one in known],
                   keras.config.floatx())[inverse.reshape(-1)]
 
 

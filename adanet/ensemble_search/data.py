@@ -56,10 +56,10 @@ def _weights_of(name, y, weights):
 
 def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
             validation_split: float, sample_weight: Any, class_weight: Any,
-            seed: int) -> tuple[Any, dict[str, str]]:
-  """Returns the data of `fit`, checked, and their texts with a digest.
+            folds: int | None, seed: int) -> tuple[list, dict[str, str]]:
+  """Returns the data of each fold, checked, and their texts with a digest.
 
-  Args: as those of `EnsembleSearch.fit`.
+  Args: as those of `EnsembleSearch.fit`. Without folds, the list has one value.
 
   Raises:
     TypeError: an argument is of another type.
@@ -71,6 +71,9 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
       if value is not None:
         raise ValueError(f"{name}: expected None where x has labels and "
                          "weights of its own.")
+    if folds is not None:
+      raise ValueError(f"folds={folds}: expected None where x is a dataset, "
+                       "which has no rows to divide. Give validation_data.")
     if validation_data is None:
       raise ValueError("validation_data=None: expected another dataset, or "
                        "arrays, where x is a dataset.")
@@ -82,7 +85,7 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
     stream = stream_lib.StreamData("x", x, held_out, class_weight, seed)
     given["x"] = f"batches {stream.digest()}"
     _check_weights(stream.held_out)
-    return stream, given
+    return [stream], given
   if x is None:
     raise ValueError("x=None: expected arrays, or a dataset.")
   arrays.check_frames(x, y, sample_weight, validation_data)
@@ -99,13 +102,28 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   given = dict(zip(("x", "y", "sample_weight"), map(_text, batch)))
   given["batch_size"] = str(batch_size)
   if validation_data is None:
-    held_out = _picked(count, validation_split, seed)
-    given["validation_split"] = repr(validation_split)
-    data = rows_lib.RowData(rows_lib.Rows(batch, np.setdiff1d(rows, held_out)),
-                     rows_lib.Rows(batch, held_out), batch_size, seed)
+    given["folds"] = repr(folds)
+    if folds is None:
+      given["validation_split"] = repr(validation_split)
+      parts = [_picked(count, validation_split, seed)]
+    else:
+      parts = _divided(batch, folds, seed)
     # One copy in memory.
-    data.held_out.share(data.trained)
-  elif held_out_of_stream:
+    shared = rows_lib.Rows(batch, rows)
+    found = []
+    for i, held_out in enumerate(parts):
+      data = rows_lib.RowData(
+          rows_lib.Rows(batch, np.setdiff1d(rows, held_out)),
+          rows_lib.Rows(batch, held_out), batch_size, seed)
+      for one in (data.trained, data.held_out):
+        one.share(shared)
+      _check_weights(data.held_out, f" in fold {i + 1} of {folds}" * bool(folds))
+      found.append(data)
+    return found, given
+  if folds is not None:
+    raise ValueError(f"folds={folds} and validation_data are both given: "
+                     "expected one of them. Each fold holds out rows of x.")
+  if held_out_of_stream:
     data = rows_lib.RowData(rows_lib.Rows(batch, rows), stream_lib.StreamData(
         "validation_data", validation_data, validation_data, class_weight,
         seed).held_out, batch_size, seed)
@@ -117,7 +135,7 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
         rows_lib.Rows(batch, rows), _held_out(other, class_weight), batch_size,
         seed)
   _check_weights(data.held_out)
-  return data, given
+  return [data], given
 
 
 def _text(structure):
@@ -150,6 +168,19 @@ def _picked(count, validation_split, seed):
       np.int32)
 
 
+def _divided(batch, folds, seed):
+  """Returns the rows of each fold; each has as many of a class, or one more."""
+  count = arrays.rows_of(batch)
+  if folds > count:
+    raise ValueError(f"folds={folds}: expected at most as many as x has rows, "
+                     f"{count}.")
+  order = np.random.RandomState(seed).permutation(count)
+  classes = arrays.classes(batch[1]) if len(batch) > 1 else None
+  if classes is not None:
+    order = order[np.argsort(classes[order], kind="stable")]
+  return [np.sort(order[i::folds]).astype(np.int32) for i in range(folds)]
+
+
 def _check_shapes(batch, other):
   """Checks that held-out arrays are like those that train."""
   for i, (one, two) in enumerate(zip(batch[:2], other)):
@@ -167,10 +198,11 @@ def _check_shapes(batch, other):
                          f"of {shapes[0]}: expected the same.")
 
 
-def _check_weights(held_out):
+def _check_weights(held_out, where=""):
   """Raises an error if held-out rows have no weight at all."""
   _, weights = held_out.labels()
   flat = steps.flat_arrays(weights)
   if flat and not any(np.any(np.asarray(one)) for one in flat):
-    raise ValueError("The weights of all held-out rows are 0: expected some "
-                     "that are greater, by which networks are compared.")
+    raise ValueError(
+        f"The weights of all held-out rows{where} are 0: expected some that "
+        "are greater, by which networks are compared.")

@@ -10,7 +10,7 @@ _X = np.arange(20, dtype="float32")[:, None]
 
 
 def _data(seed=1):
-  return data_lib.checked(_X, _X, 6, None, .2, None, None, seed)[0]
+  return data_lib.checked(_X, _X, 6, None, .2, None, None, None, seed)[0][0]
 
 
 class DataTest(absltest.TestCase):

@@ -45,7 +45,7 @@ class Stop:
         self.deadline is not None and time.monotonic() > self.deadline)
 
 
-def in_threads(tasks: list[network_lib.NetworkTask], data: Any,
+def in_threads(tasks: list[network_lib.NetworkTask], data: list,
                directory: files.Directory, stop: Stop,
                report: network_lib.Report,
                made: dict[files.Key, network_lib.Network]) -> Iterator[Ended]:
@@ -55,7 +55,7 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: Any,
 
   Args:
     tasks: what to train.
-    data: `RowData`.
+    data: list with the `RowData` of each fold.
     directory: of the search.
     stop: ends it.
     report: is called after each epoch.
@@ -93,13 +93,14 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: Any,
 
 def _made(task, data, directory, made):
   """Returns a network that goes on from its folder, and the folder."""
-  network = made.pop(task.key, None) or network_lib.Network(task, data)
+  network = made.pop(task.key, None) or network_lib.Network(
+      task, data[task.key.fold])
   folder = directory.folder(task.key)
-  network.resume(folder)
+  network.begin(folder)
   return network, folder
 
 
-def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
+def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
                      directory: files.Directory, stop: Stop,
                      report: network_lib.Report,
                      made: dict[files.Key, network_lib.Network]
@@ -107,7 +108,7 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
   """Trains networks that read a dataset together; see `in_threads`.
 
   Each chunk of batches goes to all networks that train, and the slowest one is
-  waited for. A network begins with an epoch of the dataset.
+  waited for. A network begins with an epoch of the dataset, which has no folds.
   """
   waiting = list(tasks)
   running: list[tuple[network_lib.Network, files.Folder]] = []
@@ -127,10 +128,10 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: Any,
           running.append(_made(waiting.pop(0), data, directory, made))
         some = [one for one in running if not one[0].record.ended]
         epoch = min((len(one.record.epochs) for one, _ in some), default=0)
-        if data.has_epochs:
+        if data[0].has_epochs:
           some = [one for one in some if len(one[0].record.epochs) == epoch]
         at = {id(one): _PlaceInEpoch(one) for one, _ in some}
-        for flat, rows in data.calls(epoch) if some else ():
+        for flat, rows in data[0].calls(epoch) if some else ():
           if not all(of_all(some, taken, flat, rows)):
             break
         else:
@@ -167,14 +168,14 @@ class _PlaceInEpoch:
     return self._network.take(flat, rows[skipped:], is_stopped)
 
 
-def on_executor(tasks: list[network_lib.NetworkTask], data: Any,
+def on_executor(tasks: list[network_lib.NetworkTask], data: list,
                 directory: files.Directory, stop: Stop,
                 report: network_lib.Report, executor: Any) -> Iterator[Ended]:
   """Trains networks by the workers of an executor; see `in_threads`.
 
   Args:
     tasks: what to train.
-    data: `RowData` or `StreamData`.
+    data: list with the `RowData` of each fold, or with `StreamData`.
     directory: of the search.
     stop: ends it.
     report: is called with what a network has saved now and then.
@@ -187,13 +188,15 @@ def on_executor(tasks: list[network_lib.NetworkTask], data: Any,
     ValueError: a task cannot be sent, or its training raised an error.
     RuntimeError: a worker died.
   """
-  saved = data.saved(os.path.join(directory.path, "data"))
+  folder = os.path.join(directory.path, "data")
+  saved = [one.saved(folder) for one in data]
   running: dict[Any, files.Key] = {}
   shown: dict[files.Key, int] = {}
   try:
     for task in tasks:
       running[executor.submit(
-          network_lib.train_network, task, saved, directory.path)] = task.key
+          network_lib.train_network, task, saved[task.key.fold],
+          directory.path)] = task.key
     while running:
       done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                              futures.FIRST_COMPLETED)

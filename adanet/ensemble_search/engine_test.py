@@ -71,13 +71,13 @@ class EngineTest(parameterized.TestCase):
 
   expected = {}
 
-  def _expected(self, name="arrays", *data, **fit):
+  def _expected(self, name="folds=None", *data, **fit):
     if name not in self.expected:
       self.expected[name] = _figures(fitted(
           self.create_tempdir().full_path, *data, **fit))
     return self.expected[name]
 
-  def _check(self, search, name="arrays", *data, **fit):
+  def _check(self, search, name="folds=None", *data, **fit):
     np.testing.assert_equal(_figures(search), self._expected(
         name, *data, **fit))
 
@@ -91,6 +91,8 @@ class EngineTest(parameterized.TestCase):
               engines.dask_cluster(1))
     with opened as executor:
       self._check(fitted(self.create_tempdir().full_path, executor=executor))
+      self._check(fitted(self.create_tempdir().full_path, executor=executor,
+                         folds=2), "folds=2", folds=2)
       if name == "pool":
         fit = {"validation_data": batches}
         self._check(fitted(self.create_tempdir().full_path, batches,
@@ -149,8 +151,9 @@ class EngineTest(parameterized.TestCase):
     fit = {"validation_data": (X, Y), "epochs": 3, "patience": 9}
     self._check(search, "read", batches, **fit)
 
-  @parameterized.parameters(level.first([8, 6, 7, 13]))
-  def test_killed_behind_any_file(self, count):
+  @parameterized.parameters(*level.first([
+      (8, None), (6, None), (7, None), (13, None), (12, 2), (21, 2)]))
+  def test_killed_behind_any_file(self, count, folds):
     folder = self.create_tempdir().full_path
     replace, left = os.replace, [count]
 
@@ -163,8 +166,8 @@ class EngineTest(parameterized.TestCase):
     with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
         mock.patch.object(files.os, "replace", killed)):
       with self.assertRaises(_Killed):
-        fitted(folder)
-    self._check(fitted(folder))
+        fitted(folder, folds=folds)
+    self._check(fitted(folder, folds=folds), f"folds={folds}", folds=folds)
 
   @parameterized.parameters(level.first([11, 4]))
   def test_stopped_in_an_epoch(self, count):

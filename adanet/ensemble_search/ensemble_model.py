@@ -56,7 +56,7 @@ def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
     model = making.made(owner, function, compiling)
     sample = layout.packed(
         arrays.of_parts(spec, parts) for spec, parts in zip(
-            layout.specs, directory.sample()))
+            layout.specs, directory.sample(key.fold)))
     prepare(model, sample[0])
   try:
     with warnings.catch_warnings():

@@ -13,6 +13,7 @@ from typing import Any
 
 from adanet import log
 from adanet import tf_compat
+from adanet.ensemble_search import callbacks as callbacks_lib
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import engine
@@ -26,7 +27,6 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
 from adanet.ensemble_search import words
-import numpy as np
 
 keras = tf_compat.keras_3
 _VERSION = 1
@@ -141,12 +141,15 @@ class EnsembleSearch:
           epochs: int = 1000, validation_data: Any = None,
           validation_split: float = .2, sample_weight: Any = None,
           class_weight: Any = None, patience: int = 5, iterations: int = 1,
-          max_seconds: float | None = None, executor: Any = None,
-          verbose: Any = "auto", **kwargs: Any) -> "EnsembleSearch":
+          folds: int | None = None, max_members: int | None = None,
+          callbacks: Any = None, max_seconds: float | None = None,
+          executor: Any = None, verbose: Any = "auto", **kwargs: Any
+         ) -> "EnsembleSearch":
     """Trains all models, and selects the ensemble.
 
     Another call goes on in `directory`: with more `iterations` it adds some,
-    and after Ctrl-C it resumes. What was given before must be the same.
+    and after Ctrl-C it resumes. What was given before must be the same, but for
+    `epochs`, `patience` and `max_members`.
 
     Args:
       x: the inputs: an array, a nested structure of arrays, or a data frame,
@@ -172,6 +175,18 @@ class EnsembleSearch:
         ends.
       iterations: int, how many times all models are trained, in all calls
         together. The ensemble is selected from all networks.
+      folds: int, into how many parts to divide the rows of arrays, as many of
+        each class in each part. Each function then trains so many networks,
+        each on the rows outside of one part, by which it ends. Functions are
+        compared on all rows, and a member of the ensemble is the mean of the
+        networks of a function. None for one held-out part: `validation_split`,
+        which has no effect with folds, or `validation_data`.
+      max_members: int, how many functions the ensemble has at most, or networks
+        where there are no folds: what the ensemble costs to serve. None for
+        any number.
+      callbacks: function that returns a list of new `keras.callbacks.Callback`
+        for a network; it may take the network's name. Hooks of batches are
+        refused. None for no callbacks.
       max_seconds: float, how long this call may train; None for no limit.
       executor: `concurrent.futures.Executor` whose workers train the networks,
         with the same figures; None for threads of this process.
@@ -191,7 +206,8 @@ class EnsembleSearch:
     words.check_arguments("fit", sorted(kwargs))
     words.check_fit({"batch_size": batch_size, "epochs": epochs,
                      "patience": patience, "iterations": iterations},
-                    max_seconds, verbose, executor)
+                    folds, max_members, max_seconds, verbose, executor)
+    callbacks_lib.check(callbacks)
     stop = engine.Stop(max_seconds)
     path = self._made_path()
     directory = files.Directory(path)
@@ -201,43 +217,53 @@ class EnsembleSearch:
         before["seed"])
     data, given = data_lib.checked(
         x, y, batch_size, validation_data, validation_split, sample_weight,
-        class_weight, self._seed)
+        class_weight, folds, self._seed)
     with directory.locked():
       settings = making.KerasSettings.here()
       tasks = [[network_lib.NetworkTask(
-          files.Key(iteration, 0, name), function, self._given, self._seed,
-          epochs, patience, settings) for name, function in
-                self._models.items()] for iteration in range(iterations)]
+          files.Key(iteration, fold, name, len(data)), function, self._given,
+          self._seed, callbacks, epochs, patience, settings)
+                for name, function in self._models.items()
+                for fold in range(len(data))] for iteration in range(iterations)
+              ]
       digest = digests.Digest()
-      given.update(epochs=str(epochs), patience=str(patience), **{
-          name: digest.text(getattr(self._given, name)) for name in (
-              "loss", "loss_weights", "optimizer")})
+      given.update(
+          epochs=str(epochs), patience=str(patience),
+          callbacks=digest.text(callbacks), **{
+              name: digest.text(getattr(self._given, name)) for name in (
+                  "loss", "loss_weights", "optimizer")})
       if before is not None:
         self._check_given(before, given)
       tried = trial.tried(tasks, data, directory, self._given, digest)
       self._judged = tried.compiling
       self._write(directory, before, {**given, **tried.given}, tried,
-                  digest.unknown, data.layout())
-      directory.write_sample(
-          rows_lib.sample_of(data.held_out, data.layout()))
+                  digest.unknown, data[0].layout())
+      for fold, rows in enumerate(data):
+        directory.write_sample(
+            fold, rows_lib.sample_of(rows.held_out, rows.layout()))
       with show.shown(verbose) as display:
         display.began(path, data, len(self._models))
         for some in tasks:
           self._train(some, data, directory, stop, executor, display, tried)
+          judge_lib.select(directory, tried.judge, tried.names, max_members)
           if stop.is_set():
             break
         display.ended(self.history, stop.is_set())
     return self
 
   def _train(self, tasks, data, directory, stop, executor, display, tried):
-    """Trains networks that are not done, and selects from all that are."""
+    """Trains networks that are not done."""
     left = [task for task in tasks
             if directory.folder(task.key).record() is None]
+    if any(task.callbacks is not None and directory.folder(
+        task.key).running() for task in left):
+      log.warning("Networks go on, and their callbacks begin anew.")
     if executor is not None:
       ended = engine.on_executor(left, data, directory, stop, display.epoch,
                                  executor)
     else:
-      train = engine.with_shared_data if data.is_shared else engine.in_threads
+      train = (engine.with_shared_data if data[0].is_shared else
+               engine.in_threads)
       ended = train(left, data, directory, stop, display.epoch, tried.made)
     try:
       for key, record in ended:
@@ -245,30 +271,6 @@ class EnsembleSearch:
     except KeyboardInterrupt:
       display.interrupted()
       raise
-    self._select(directory, tried)
-
-  def _select(self, directory, tried):
-    """Selects the ensemble, and writes what the judge says."""
-    judge = tried.judge
-    keys = [key for key in directory.keys()
-            if directory.folder(key).record() is not None]
-    if not keys:
-      return
-    networks = [directory.folder(key).predictions() for key in keys]
-    values = [judge.values(one.outputs, one.masks) for one in networks]
-    finite = [i for i, one in enumerate(values)
-              if np.isfinite(one["val_loss"])]
-    if not finite:
-      raise ValueError(
-          "val_loss is NaN for each network: expected a finite one. Try a "
-          "smaller learning rate, or look for values in x and y that are too "
-          "large.")
-    weights = [0.] * len(keys)
-    for i, weight in zip(finite, judge.selected([networks[i] for i in finite])):
-      weights[i] = weight
-    directory.write_ensemble({"names": tried.names, **history_lib.content(
-        keys, weights, values,
-        judge.values(*judge_lib.mean_of(networks, weights)))})
 
   @property
   def history(self) -> history_lib.SearchHistory:
@@ -285,26 +287,36 @@ class EnsembleSearch:
 
   @property
   def members(self) -> list[ensemble_model.EnsembleMember]:
-    """Name, weight and `keras.Model` of each network of the ensemble.
+    """Name, weight and `keras.Model` of each member of the ensemble.
+
+    With folds, a member is the mean of the networks of a function.
 
     Raises:
       ValueError: there is no ensemble yet, or a function makes another model.
     """
-    return [
-        ensemble_model.EnsembleMember(key.name, weight, self._network(key))
-        for key, weight in history_lib.members(self._found()[2])]
+    _, content, found = self._found()
+    result = []
+    for name, weight, keys in history_lib.members(found):
+      networks = [ensemble_model.EnsembleMember(
+          key.name, 1 / len(keys), self._network(key)) for key in keys]
+      result.append(ensemble_model.EnsembleMember(
+          name, weight, networks[0].model if len(keys) == 1 else
+          ensemble_model.ensemble(
+              networks, trial.layout_of(content["x"]),
+              self._compiling(content), found["names"])))
+    return result
 
   def network(self, name: str) -> Any:
     """Returns a trained network, in the ensemble or not: a `keras.Model`.
 
     Args:
-      name: str, as in the leaderboard: "deep", or "deep (2)".
+      name: str, as in the leaderboard: "deep", "deep (2)", or "deep, fold 3
+        of 5".
 
     Raises:
       ValueError: there is no such network, or its function makes another model.
     """
-    keys = {files.Key(*one["network"]).name: files.Key(*one["network"])
-            for one in self._found()[2]["networks"]}
+    keys = {key.name: key for key in history_lib.keys(self._found()[2])}
     if name not in keys:
       raise ValueError(f"name={name!r}: expected that of a network that has "
                        f"ended: {', '.join(map(repr, keys))}.")

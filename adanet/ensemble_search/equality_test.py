@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network is the one that `Model.fit` makes of the same batches."""
 
+import itertools
 import os
 import pickle
 import shutil
@@ -51,7 +52,7 @@ class _Epoch(keras.callbacks.Callback):
     self.number = epoch
 
 
-def _fitted(model, data, size, batch_size):
+def _fitted(model, data, size, batch_size, callbacks):
   """Trains a model by `Model.fit` on the batches that a search takes.
 
   Returns:
@@ -89,8 +90,9 @@ def _fitted(model, data, size, batch_size):
               tf.data.experimental.assert_cardinality(
                   -(-count // batch_size))),
       validation_data=given, validation_batch_size=size, epochs=_EPOCHS,
-      verbose=0, callbacks=[epoch, keras.callbacks.EarlyStopping(
-          patience=_PATIENCE, restore_best_weights=True)]).history
+      verbose=0, callbacks=[
+          epoch, *callbacks, keras.callbacks.EarlyStopping(
+              patience=_PATIENCE, restore_best_weights=True)]).history
 
 
 def _read(array, rows):
@@ -134,26 +136,29 @@ class EqualityTest(parameterized.TestCase):
       warnings.simplefilter("ignore")
       search.fit(group.x, group.y, epochs=_EPOCHS, patience=_PATIENCE,
                  verbose=0, **group.fit)
-      data, _ = data_lib.checked(
-          group.x, group.y, **{**dict(
-              batch_size=32, validation_data=None, validation_split=.2,
-              sample_weight=None, class_weight=None, seed=_SEED), **group.fit})
+      arguments = {**dict(
+          batch_size=32, validation_data=None, validation_split=.2,
+          sample_weight=None, class_weight=None, folds=None, seed=_SEED),
+                   **group.fit}
+      callbacks = arguments.pop("callbacks", list)
+      data, _ = data_lib.checked(group.x, group.y, **arguments)
     networks = {one.name: one for one in search.history.networks}
     compiling = making.Compiling(
         group.search.get("optimizer", "adam"), group.loss,
         group.search.get("metrics"), group.search.get("loss_weights"))
-    for name, function in group.models.items():
-      with self.subTest(name):
-        key = files.Key(0, 0, name)
+    for (name, function), (fold, rows) in itertools.product(
+        group.models.items(), enumerate(data)):
+      key = files.Key(0, fold, name, len(data))
+      with self.subTest(key.name):
         with making.seeded(key.seed(_SEED)), warnings.catch_warnings():
           warnings.simplefilter("ignore")
           model = making.made(name, function, compiling)
           history = _fitted(
-              model, data, 10 if name == "stateful" else 256,
-              group.fit.get("batch_size", 32))
-        network = networks[name]
+              model, rows, 10 if name == "stateful" else 256,
+              arguments["batch_size"], callbacks())
+        network = networks[key.name]
         self.assertEqual(len(history["val_loss"]), len(network.epochs))
-        trained = search.network(name)
+        trained = search.network(key.name)
         # Keras's files have LoRA's matrices as a part of the kernel.
         path = os.path.join(self.create_tempdir().full_path, "m.weights.h5")
         model.save_weights(path)
@@ -167,7 +172,8 @@ class EqualityTest(parameterized.TestCase):
           for log, value in logs.items():
             if name not in group.apart:
               np.testing.assert_equal(history[log][i], value, f"{log} of {i}")
-    self._check_ensemble(search, data, group)
+    if len(data) == 1:
+      self._check_ensemble(search, *data, group)
     # Classes of this file are not in a program without it.
     if group.loads:
       model = search.model

@@ -4,8 +4,10 @@
 
     search.json                 what the search is, as digests
     ensemble.json               weights, and values on held-out rows
-    sample.npz                  a few held-out rows of x, to check functions
-    networks/0-0-deep/          iteration, fold and function of a network
+    sample-0.npz                a few held-out rows of a fold, by which
+                                functions are checked
+    networks/0-0-deep/          iteration, fold and function of a network, or
+                                0-2of5-deep where there are folds
       best.weights.h5           Keras's own format
       last.weights.h5           with the optimizer; until the network has ended
       held_out.npz              its predictions
@@ -32,10 +34,9 @@ import numpy as np
 BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _EPOCHS = "held_out.npz", "epochs.jsonl"
 _SEARCH, _ENSEMBLE, _STOP = "search.json", "ensemble.json", "stop"
-_SAMPLE = "sample.npz"
 _OLD = ("ensemble_search.json", "checkpoint", "graph.pbtxt")
 #: Why a network ended.
-PATIENCE, EPOCHS = "no better", "all epochs"
+PATIENCE, EPOCHS, CALLBACK = "no better", "all epochs", "by a callback"
 _SECS_BETWEEN_LOOKS = .5
 
 
@@ -46,20 +47,29 @@ class Key(NamedTuple):
     iteration: int, from 0.
     fold: int, from 0; 0 without folds.
     function: str, the name that the user gave to its function.
+    folds: int, how many folds there are; 1 without folds.
   """
   iteration: int
   fold: int
   function: str
+  folds: int = 1
 
   @property
   def name(self) -> str:
-    """The name that a user sees: "deep", or "deep (2)" if trained again."""
+    """The name that a user sees: "deep", or "deep (2), fold 3 of 5"."""
+    return self.member + (
+        f", fold {self.fold + 1} of {self.folds}" if self.folds > 1 else "")
+
+  @property
+  def member(self) -> str:
+    """The name without the fold: "deep", or "deep (2)" if trained again."""
     return self.function + f" ({self.iteration + 1})" * bool(self.iteration)
 
   @property
   def folder(self) -> str:
     """The name of its folder."""
-    return f"{self.iteration}-{self.fold}-{self.function}"
+    fold = f"{self.fold}of{self.folds}" if self.folds > 1 else str(self.fold)
+    return f"{self.iteration}-{fold}-{self.function}"
 
   def seed(self, seed: int) -> int:
     """Returns the seed of the network, from that of the search."""
@@ -74,7 +84,7 @@ class NetworkRecord:
   Attributes:
     epochs: list with the logs of each epoch, as `Model.fit` has them.
     best_epoch: int, from 1; 0 before the first.
-    ended: str, `PATIENCE` or `EPOCHS`; "" while it trains.
+    ended: str, `PATIENCE`, `EPOCHS` or `CALLBACK`; "" while it trains.
     seconds: float, how long it trained.
     parameters: int, those of the model; 0 before its end.
   """
@@ -315,17 +325,20 @@ class Directory:
     write_text(os.path.join(self.path, _ENSEMBLE),
                json.dumps(content, indent=1))
 
-  def write_sample(self, x: list[list[np.ndarray]]) -> None:
+  def _sample(self, fold):
+    return os.path.join(self.path, f"sample-{fold}.npz")
+
+  def write_sample(self, fold: int, x: list[list[np.ndarray]]) -> None:
     """Writes the first held-out rows of x: the parts of each of its arrays."""
-    with _written(os.path.join(self.path, _SAMPLE)) as temporary:
+    with _written(self._sample(fold)) as temporary:
       with open(temporary, "wb") as file:
         np.savez(file, **{f"{i}_{j}": part for i, parts in enumerate(x)
                           for j, part in enumerate(parts)})
 
-  def sample(self) -> list[list[np.ndarray]]:
+  def sample(self, fold: int) -> list[list[np.ndarray]]:
     """Returns what `write_sample` wrote."""
     found: list[list[np.ndarray]] = []
-    with np.load(os.path.join(self.path, _SAMPLE)) as file:
+    with np.load(self._sample(fold)) as file:
       for name in file:
         if name.endswith("_0"):
           found.append([])
@@ -339,9 +352,10 @@ class Directory:
     except FileNotFoundError:
       return []
     # A file browser may add files of its own.
-    found = (re.fullmatch(r"(\d+)-(\d+)-(.+)", urllib.parse.unquote(name))
-             for name in names)
-    return sorted(Key(int(one[1]), int(one[2]), one[3]) for one in found if one)
+    found = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+)",
+                          urllib.parse.unquote(name)) for name in names)
+    return sorted(Key(int(one[1]), int(one[2]), one[4], int(one[3] or 1))
+                  for one in found if one)
 
   @contextlib.contextmanager
   def locked(self):

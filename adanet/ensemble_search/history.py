@@ -18,9 +18,12 @@ class NetworkHistory(NamedTuple):
   """A network that has ended, or trains.
 
   Attributes:
-    name: str, "deep", or "deep (2)" in the second iteration.
+    name: str, "deep", "deep (2)" in the second iteration, or "deep, fold 3 of
+      5".
+    member: str, its name without the fold.
     function: str, the name of its function.
     iteration: int, from 0.
+    fold: int, from 0; None without folds.
     epochs: tuple with the logs of each epoch, as `Model.fit` has them: `loss`,
       `val_loss` and metrics.
     best_epoch: int, from 1, whose values the network has; 0 before the first.
@@ -29,11 +32,13 @@ class NetworkHistory(NamedTuple):
     parameters: int, those of its model.
     weight: float, that in the ensemble; None before there is one.
     values: dict with what the search's loss and metrics say of the network on
-      held-out rows: `val_loss`, and for example `val_accuracy`.
+      its held-out rows: `val_loss`, and for example `val_accuracy`.
   """
   name: str
+  member: str
   function: str
   iteration: int
+  fold: int | None
   epochs: tuple[dict[str, float], ...]
   best_epoch: int
   ended: str
@@ -49,21 +54,42 @@ class NetworkHistory(NamedTuple):
             else None)
 
 
+class MemberHistory(NamedTuple):
+  """What can be a member of an ensemble: with folds, the mean of networks.
+
+  Attributes:
+    name: str, "deep", or "deep (2)" in the second iteration.
+    weight: float, that in the ensemble.
+    values: dict with what the search's loss and metrics say on all held-out
+      rows; each network predicts those of its own fold.
+    networks: tuple of `NetworkHistory`, one of each fold.
+  """
+  name: str
+  weight: float
+  values: dict[str, float]
+  networks: tuple[NetworkHistory, ...]
+
+
 class SearchHistory(NamedTuple):
   """The history of a search. `str` of it is the leaderboard as plain text.
 
   Attributes:
     directory: str, where it was.
     networks: tuple of `NetworkHistory`, in the order of training.
+    members: tuple of `MemberHistory`, also of those with the weight 0; empty
+      before there is an ensemble.
     ensemble: dict with what the loss and the metrics say of the ensemble on
       held-out rows; empty before there is one.
   """
   directory: str
   networks: tuple[NetworkHistory, ...]
+  members: tuple[MemberHistory, ...]
   ensemble: dict[str, float]
 
   def leaderboard(self) -> Any:
     """Returns a row for the ensemble, and one for each network, best first.
+
+    With folds, each function has a row, and its networks are below it.
 
     Columns: `name`; `val_loss` and metrics, judged alike in each row;
     `weight`; `best_epoch`, `epochs`, `parameters`, `seconds`; `ended`; and
@@ -82,23 +108,23 @@ class SearchHistory(NamedTuple):
   def rows(self) -> list[dict[str, Any]]:
     """Returns the rows of the leaderboard."""
     known = [one for one in self.networks if one.values]
-    members = [one for one in known if one.weight]
     rows: list[dict[str, Any]] = []
     if self.ensemble:
-      rows.append({
-          "name": "ensemble", **self.ensemble, "weight": 1.,
-          "best_epoch": None, "epochs": None,
-          "parameters": sum(one.parameters for one in members),
-          "seconds": sum(one.seconds for one in self.networks), "ended": ""})
+      rows.append(_row_of_several("ensemble", self.ensemble, 1., [
+          one for one in known if one.weight], self.networks))
     # NaN is behind all.
-    for one in sorted(known, key=lambda one: (
+    for member in sorted(self.members, key=lambda one: (
         one.values["val_loss"] != one.values["val_loss"],
         one.values["val_loss"])):
-      rows.append({
+      if len(member.networks) > 1:
+        rows.append(_row_of_several(
+            member.name, member.values, member.weight, member.networks,
+            member.networks))
+      rows += [{
           "name": one.name, **one.values, "weight": one.weight,
           "best_epoch": one.best_epoch, "epochs": len(one.epochs),
           "parameters": one.parameters, "seconds": one.seconds,
-          "ended": one.ended})
+          "ended": one.ended} for one in member.networks]
     own = {one.name: one.own_val_loss for one in known
            if one.own_val_loss is not None}
     if any(abs(one.values["val_loss"] - own[one.name]) > 1e-4 * abs(
@@ -141,6 +167,8 @@ class SearchHistory(NamedTuple):
     """
     return _finite({
         "networks": [one._asdict() for one in self.networks],
+        "members": [{**one._asdict(), "networks": [
+            network.name for network in one.networks]} for one in self.members],
         "ensemble": self.ensemble, "leaderboard": self.rows()})
 
   def html(self) -> str:
@@ -182,6 +210,13 @@ class SearchHistory(NamedTuple):
     return picture.plot(self, path)
 
 
+def _row_of_several(name, values, weight, used, trained):
+  """Returns a row of the leaderboard for what is made of several networks."""
+  return {"name": name, **values, "weight": weight, "best_epoch": None,
+          "epochs": None, "parameters": sum(one.parameters for one in used),
+          "seconds": sum(one.seconds for one in trained), "ended": ""}
+
+
 def _finite(value):
   """Returns a value of JSON with text for numbers that JSON does not have."""
   if isinstance(value, dict):
@@ -204,36 +239,65 @@ def _cell(name: str, value: Any) -> str:
   return f"{value:.2f}" if name == "weight" else f"{value:.4g}"
 
 
-def content(keys: list[files.Key], weights: Any,
-            values: list[dict[str, float]], ensemble: dict[str, float]
-           ) -> dict[str, Any]:
-  """Returns what `ensemble.json` has of a selection."""
+def content(networks: list[list[tuple[files.Key, dict[str, float]]]],
+            weights: Any, values: list[dict[str, float]],
+            ensemble: dict[str, float]) -> dict[str, Any]:
+  """Returns what `ensemble.json` has of a selection.
+
+  Args:
+    networks: list with the networks of each member, and what was judged.
+    weights: those of the members.
+    values: list with what was judged of each member.
+    ensemble: what was judged of the ensemble.
+  """
   to_json = lambda one: typed_json.to_json(_VALUES, one)
-  return {"ensemble": to_json(ensemble), "networks": [
-      {"network": list(key), "weight": weight, "values": to_json(value)}
-      for key, weight, value in zip(keys, weights, values)]}
+  return {"ensemble": to_json(ensemble), "members": [
+      {"weight": weight, "values": to_json(value), "networks": [
+          {"network": list(key), "values": to_json(judged)}
+          for key, judged in some]}
+      for some, weight, value in zip(networks, weights, values)]}
 
 
-def members(found: dict[str, Any]) -> list[tuple[files.Key, float]]:
-  """Returns the networks of an ensemble with their weights."""
-  return [(files.Key(*one["network"]), one["weight"])
-          for one in found["networks"] if one["weight"]]
+def keys(found: dict[str, Any]) -> list[files.Key]:
+  """Returns the networks that `ensemble.json` has."""
+  return [files.Key(*one["network"]) for member in found["members"]
+          for one in member["networks"]]
+
+
+def members(found: dict[str, Any]
+           ) -> list[tuple[str, float, list[files.Key]]]:
+  """Returns name, weight and networks of an ensemble's members."""
+  result = []
+  for one in found["members"]:
+    some = keys({"members": [one]})
+    if one["weight"]:
+      result.append((some[0].member, one["weight"], some))
+  return result
 
 
 def read(path: str) -> SearchHistory:
   """Returns the history of a search, from its directory."""
   directory = files.Directory(path)
-  found = directory.ensemble() or {"networks": [], "ensemble": {}}
+  found = directory.ensemble() or {"members": [], "ensemble": {}}
   from_json = lambda one: typed_json.from_json(_VALUES, one)
-  judged = {files.Key(*one["network"]): one for one in found["networks"]}
-  networks = []
+  judged = {files.Key(*one["network"]): (
+      member["weight"] / len(member["networks"]), from_json(one["values"]))
+            for member in found["members"] for one in member["networks"]}
+  networks = {}
   for key in directory.keys():
     record = directory.folder(key).running()
     if record is None:
       continue
-    one = judged.get(key, {})
-    networks.append(NetworkHistory(
-        key.name, key.function, key.iteration, tuple(record.epochs),
+    networks[key] = NetworkHistory(
+        key.name, key.member, key.function, key.iteration,
+        key.fold if key.folds > 1 else None, tuple(record.epochs),
         record.best_epoch, record.ended, record.seconds, record.parameters,
-        one.get("weight"), from_json(one.get("values", {}))))
-  return SearchHistory(path, tuple(networks), from_json(found["ensemble"]))
+        *judged.get(key, (None, {})))
+  known = []
+  for one in found["members"]:
+    some = keys({"members": [one]})
+    known.append(MemberHistory(
+        some[0].member, one["weight"], from_json(one["values"]),
+        tuple(networks[key] for key in some)))
+  return SearchHistory(path, tuple(networks.values()), tuple(known),
+                       from_json(found["ensemble"]))

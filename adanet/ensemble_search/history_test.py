@@ -16,6 +16,8 @@ from adanet.history import main
 
 _KEYS = [files.Key(0, 0, "deep"), files.Key(0, 0, "wide"),
          files.Key(1, 0, "deep")]
+_VALUES = [{"val_loss": .5, "val_accuracy": .67},
+           {"val_loss": math.nan, "val_accuracy": 0.}]
 
 
 def _epochs(*losses):
@@ -34,9 +36,8 @@ def written(path: str) -> None:
     directory.folder(key).write_end(files.NetworkRecord(
         _epochs(*losses), best, ended, 1.5, 1234))
   directory.write_ensemble(history.content(
-      _KEYS[:2], [1., 0.], [{"val_loss": .5, "val_accuracy": .67},
-                            {"val_loss": math.nan, "val_accuracy": 0.}],
-      {"val_loss": .5, "val_accuracy": .67}))
+      [[pair] for pair in zip(_KEYS, _VALUES)], [1., 0.], _VALUES,
+      _VALUES[0]))
 
 
 class HistoryTest(absltest.TestCase):

@@ -22,13 +22,14 @@ class JudgeTest(absltest.TestCase):
     batch = (_Y, _Y, np.linspace(0, 2, 300).astype("float32"))
     networks = [_predictions(value) for value in (3., 1., -1., 9.)]
     judge = judge_lib.Judge(
-        making.Compiling(loss="mse"), rows_lib.Rows(
-            batch, np.arange(300, dtype="int32")), networks[0], None)
+        making.Compiling(loss="mse"), [rows_lib.Rows(
+            batch, np.arange(300, dtype="int32"))], networks[0], None)
     weights = judge.selected(networks)
     self.assertSequenceEqual([0., .5, .5, 0.], weights)
     self.assertEqual({"val_loss": 0.}, judge.values(
         *judge_lib.mean_of(networks, weights)))
     self.assertSequenceEqual([1.], judge.selected(networks[:1]))
+    self.assertSequenceEqual([0., 1., 0., 0.], judge.selected(networks, 1))
 
 
 if __name__ == "__main__":

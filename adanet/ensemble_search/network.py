@@ -12,6 +12,7 @@ import time
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
+from adanet.ensemble_search import callbacks
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
 from adanet.ensemble_search import rows as rows_lib
@@ -38,6 +39,8 @@ class NetworkTask(NamedTuple):
     function: makes its model.
     compiling: for a model that is not compiled.
     seed: int, that of the search.
+    callbacks: function that returns a list of `keras.callbacks.Callback`, of
+      the network's name or of nothing; or None.
     epochs: int, after how many a network ends at the latest.
     patience: int, after how many epochs that are no better it ends.
     settings: `KerasSettings` of the user's program.
@@ -46,6 +49,7 @@ class NetworkTask(NamedTuple):
   function: Any
   compiling: making.Compiling
   seed: int
+  callbacks: Any
   epochs: int
   patience: int
   settings: making.KerasSettings
@@ -108,13 +112,23 @@ class Network:
     self.step = 0  # Of the epoch that is not over.
     self._steps_of_call = _FIRST_STEPS
     self._logs: dict[str, Any] = {}  # Of the last call.
+    self._callbacks = callbacks.none()
 
-  def resume(self, folder: files.Folder) -> None:
+  def begin(self, folder: files.Folder) -> None:
     """Goes on from the files of a folder, if it has any."""
     state = folder.state()
-    if state is None:
+    if state is not None:
+      self._resume(folder, *state)
+    if self.record.ended:
       return
-    record, step, states = state
+    self._callbacks = callbacks.of_network(
+        self.task.callbacks, self.task.key.name, self.model, self.task.epochs)
+    self.model.stop_training = False
+    self._callbacks.on_train_begin()
+    if self.step:
+      self._callbacks.on_epoch_begin(len(self.record.epochs))
+
+  def _resume(self, folder, record, step, states):
     self.record = record
     if record.epochs:
       self.model.load_weights(folder.path(files.BEST))
@@ -153,6 +167,7 @@ class Network:
     """Takes a step for each batch; returns False if it was stopped before."""
     if not self.step:
       self.model.reset_metrics()
+      self._callbacks.on_epoch_begin(len(self.record.epochs))
     done = 0
     while done < len(rows):
       if is_stopped():
@@ -186,23 +201,27 @@ class Network:
     if not self.step:
       raise ValueError("x has no batches in an epoch: expected at least one.")
     trained = self.steps.logs("train_step", self._logs)
+    self._callbacks.on_test_begin()
     checked = self.checked()
+    self._callbacks.on_test_end(checked)
     logs = {**trained, **{
         "val_" + name: value for name, value in checked.items()}}
-    value = logs.get("val_loss")
-    if value is None:
+    if "val_loss" not in logs:
       raise ValueError(
           f"{self.task.owner}: its test_step returns {sorted(checked)}: "
           "expected a loss, by which it is checked.")
     self.step = 0
     record = self.record
-    record.epochs.append(logs)
-    epoch = len(record.epochs)
-    best = record.best_loss
+    # Before EarlyStopping, as in a list of callbacks that ends in it.
+    self._callbacks.on_epoch_end(len(record.epochs), logs)
+    record.epochs.append(steps_lib.flat_logs(logs))
+    value, best = logs["val_loss"], record.best_loss
     if best is None or value < best:
-      record.best_epoch = epoch
+      record.best_epoch = len(record.epochs)
       self._best = self.model.get_weights()
     self._end_if_over()
+    if not record.ended and self.model.stop_training:
+      record.ended = files.CALLBACK
     record.seconds += time.monotonic() - began
 
   def _end_if_over(self):
@@ -284,6 +303,7 @@ class Network:
     optimizer = model.optimizer
     if isinstance(optimizer, keras.optimizers.Optimizer):
       optimizer.finalize_variable_values(model.trainable_variables)
+    self._callbacks.on_train_end(record.epochs[-1])
     model.set_weights(self._best)
     reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
@@ -375,5 +395,5 @@ def train_network(task: NetworkTask, data: Any, directory: str
   if directory_of.is_stopping():
     return None
   network = Network(task, data.loaded())
-  network.resume(folder)
+  network.begin(folder)
   return network.train(folder, is_stopped=directory_of.is_stopping)

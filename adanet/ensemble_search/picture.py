@@ -39,16 +39,16 @@ def _drawn(history):
   page = page_lib.Page()
   left = page_lib.MARGIN
   page.text(left, left, "val_loss of each epoch", 10, fontweight="bold")
-  networks = sorted(
-      (one for one in history.networks if one.epochs),
-      key=lambda one: (-(one.weight or 0), one.values.get("val_loss", np.inf)))
-  shown = networks[:_MAX_CURVES]
+  groups = _groups(history)
+  shown = groups[:_MAX_CURVES]
   colors = page_lib.subnetwork_colors(max(1, len(shown)))
   top = left + .2
   axes = page.axes(left + .45, top, 4.2, 2.4)
-  finite = [logs["val_loss"] for one in shown for logs in one.epochs
+  curves = [(one, color) for (_, some), color in zip(shown, colors)
+            for one in some]
+  finite = [logs["val_loss"] for one, _ in curves for logs in one.epochs
             if np.isfinite(logs["val_loss"])]
-  for one, color in zip(shown, colors):
+  for one, color in curves:
     values = [logs["val_loss"] for logs in one.epochs]
     epochs = np.arange(1, len(values) + 1)
     axes.plot(epochs, values, color=color, linewidth=1.1)
@@ -57,7 +57,7 @@ def _drawn(history):
                 color=color, markersize=4)
   if finite:
     page_lib.scale_values(axes, finite)
-    longest = max(len(one.epochs) for one in shown)
+    longest = max(len(one.epochs) for one, _ in curves)
     axes.set_xlim(.5, longest + .5)
     axes.set_xticks(sorted({1, *np.linspace(1, longest, 5).astype(int)}))
   if history.ensemble:
@@ -69,20 +69,32 @@ def _drawn(history):
     page.rectangle(x, y - .02, .25, .04, facecolor=page_lib.ENSEMBLE)
     page.text(x + .32, y, f"ensemble {history.ensemble['val_loss']:.4g}")
     y += .22
-  for one, color in zip(shown, colors):
+  for (name, some), color in zip(shown, colors):
     page.circle(x + .12, y, .1, facecolor=color)
-    width = page.text(x + .32, y, one.name)
-    if one.weight:
-      page.text(x + .42 + width, y, f"weight {one.weight:.2f}", 7,
+    width = page.text(x + .32, y, name)
+    weight = sum(one.weight or 0 for one in some)
+    if weight:
+      page.text(x + .42 + width, y, f"weight {weight:.2f}", 7,
                 color=page_lib.SMALL_PRINT)
     y += .19
-  if len(networks) > len(shown):
-    page.text(x, y, f"... and {len(networks) - len(shown)} more", 7,
+  if len(groups) > len(shown):
+    page.text(x, y, f"... and {len(groups) - len(shown)} more", 7,
               color=page_lib.SMALL_PRINT)
   bottom = max(y, top + 2.4) + .25
   page.text(left + .45 + 2.1, bottom - .02, "epoch; a dot is the best one", 7,
             ha="center", color=page_lib.SMALL_PRINT)
   return page.cut(_table(page, history, bottom + .3))
+
+
+def _groups(history):
+  """Returns names and networks of members, which have a color: best first."""
+  groups = {}
+  for one in history.networks:
+    if one.epochs:
+      groups.setdefault(one.member, []).append(one)
+  return sorted(groups.items(), key=lambda group: (
+      -sum(one.weight or 0 for one in group[1]),
+      np.mean([one.values.get("val_loss", np.inf) for one in group[1]])))
 
 
 def _table(page, history, y):

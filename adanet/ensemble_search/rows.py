@@ -154,6 +154,17 @@ class Batches:
     return (*parts, None, None)[:2]
 
 
+def joined_labels(parts: list) -> tuple[Any, Any]:
+  """Returns the labels and weights of some `Rows` as those of one."""
+  y, weights = zip(*(one.labels() for one in parts))
+
+  def joined(some):
+    return None if some[0] is None else keras.tree.map_structure(
+        lambda *flat: None if flat[0] is None else tf.concat(flat, 0), *some)
+
+  return joined(y), joined(weights)
+
+
 def sample_of(held_out: Any, layout: steps.Layout) -> list:
   """Returns the first rows of x of held-out data, as `arrays.parts`."""
   flat, rows = next(iter(held_out.calls(_SAMPLE_SIZE)))
@@ -232,23 +243,18 @@ class SavedRows:
 
   def loaded(self) -> RowData:
     """Returns the data, whose tensors this process has once."""
-    def made():
-      opened = {}
-
-      def read(path):
-        if path is not None and path not in opened:
-          opened[path] = _read(path)
-        return opened.get(path)
-
-      return RowData(*(Rows(_mapped(read, batch), rows)
-                         for batch, rows in self._parts.values()), *self._rest)
-
-    key = repr((self._folder, self._rest, [
-        (batch, len(rows)) for batch, rows in self._parts.values()]))
-    if key not in _of_process:
+    keys = [repr((self._folder, batch)) for batch, _ in self._parts.values()]
+    if not set(keys) <= set(_of_process):
       _of_process.clear()
-      _of_process[key] = made()
-    return _of_process[key]
+    found = []
+    for key, (batch, rows) in zip(keys, self._parts.values()):
+      if key not in _of_process:
+        _of_process[key] = Rows(_mapped(
+            lambda one: None if one is None else _read(one), batch), rows)
+      found.append(Rows(_of_process[key].batch, rows))
+      found[-1].share(_of_process[key])
+    trained, held_out = found
+    return RowData(trained, held_out, *self._rest)
 
 
 @dataclasses.dataclass(frozen=True)

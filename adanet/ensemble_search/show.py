@@ -75,15 +75,17 @@ class SearchDisplay:
       with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
-  def began(self, path: str, data: Any, functions: int) -> None:
+  def began(self, path: str, data: list, functions: int) -> None:
     """Shows what will train."""
-    rows = getattr(getattr(data, "trained", None), "rows", None)
-    held_out = getattr(data.held_out, "rows", None)
+    rows = getattr(getattr(data[0], "trained", None), "rows", None)
+    held_out = getattr(data[0].held_out, "rows", None)
     parts = [f"{functions} model{'s' * (functions != 1)}"]
     if rows is not None:
       parts.append(f"{len(rows):,} rows")
     if held_out is not None:
       parts.append(f"{len(held_out):,} held out")
+    if len(data) > 1:
+      parts.append(f"in each of {len(data)} folds")
     below = os.path.relpath(path)
     self.line(f"{', '.join(parts)}; directory "
               f"{path if below.startswith(os.pardir) else below}")
@@ -147,11 +149,12 @@ class SearchDisplay:
           "What was trained is saved: call fit again to go on.")
     if not found.ensemble:
       return
-    count = sum(bool(one.weight) for one in found.networks)
+    count = sum(bool(one.weight) for one in found.members)
     loss, best = (row["val_loss"] for row in rows[:2])
     gain = 100 * (1 - loss / best) if best and math.isfinite(best) else 0
     self.line(
-        f"ensemble of {count}: val_loss {_number(loss)}, best network "
+        f"ensemble of {count}: val_loss {_number(loss)}, best "
+        f"{'model' if found.networks[0].fold is not None else 'network'} "
         f"{rows[1]['name']} {_number(best)}" + (
             f" ({gain:.1f} % less)" if count > 1 and gain > 0 else ""))
 

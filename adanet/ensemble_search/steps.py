@@ -91,14 +91,14 @@ def is_of_keras(model: Any, step: str) -> bool:
              getattr(keras.Model, name) for name in _KERAS_STEPS[step])
 
 
-def _flat_logs(logs):
+def flat_logs(logs: Any) -> dict[str, float]:
   """Returns the single values of logs, also of the dicts inside, as Keras does.
   """
   found = {}
   for name, value in logs.items():
     if isinstance(value, dict):
-      found.update(_flat_logs(value))
-    elif np.ndim(value) == 0:
+      found.update(flat_logs(value))
+    elif np.ndim(value) == 0 and not isinstance(value, str):
       found[name] = float(value)
   return found
 
@@ -193,7 +193,7 @@ class Steps:
       except ValueError:  # These metrics were never used.
         results = {}
       last = results if results.keys() == last.keys() else last
-    return _flat_logs(last)
+    return flat_logs(last)
 
   def _stepping(self, name, layout):
     """Returns a function that takes a step of the model for each batch."""

@@ -77,14 +77,14 @@ def check_compiling(given: making.Compiling) -> None:
                          "Model.compile takes.")
 
 
-def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
+def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
           directory: files.Directory, given: making.Compiling,
           digest: digests.Digest) -> TrialResult:
   """Tries all functions; see the module.
 
   Args:
     tasks: lists of the tasks of each iteration.
-    data: `RowData` or `StreamData`.
+    data: list with the `RowData` of each fold, or with `StreamData`.
     directory: of the search.
     given: what models that are not compiled are compiled with.
     digest: of the models.
@@ -100,18 +100,19 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
   names: list[list[str] | None] = []
   owners: dict[int, Any] = {}
   for task in _next_tasks(tasks, directory):
-    network = network_lib.Network(task, data)
+    rows = data[task.key.fold]
+    network = network_lib.Network(task, rows)
     model = network.model
     _check_own(owners, task.owner, model)
-    _check_again(network, data.layout(), len(tasks))
+    _check_again(network, rows.layout(), len(tasks) * len(data) > 1)
     found[task.owner] = digest.of_model(model, task.function)
     names.append(getattr(model, "output_names", None))
     if first is None:
-      first = network.example(), task.owner
-      _check_values(network, data)
+      first = network.example(), task
+      _check_values(network, rows)
       _check_range(network, given.loss)
     else:
-      _check_same(first, network.example(), task.owner)
+      _check_same(first[0], first[1].owner, network.example(), task.owner)
     if given.loss is None:
       compiled = _same_loss(compiled, task.owner, model)
     size = model.count_params()
@@ -123,12 +124,15 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: Any,
       given.optimizer, *compiled[2:])
   named = names[0] if all(one == names[0] for one in names) or any(
       isinstance(one, dict) for one in compiling[1:]) else None
-  judge = judge_lib.Judge(compiling, data.held_out, first[0], named)
+  judge = judge_lib.Judge(
+      compiling, [one.held_out for one in data], first[0], named)
   try:
-    value = judge.values(first[0].outputs, first[0].masks)
+    value = judge.values(
+        first[0].outputs, first[0].masks, fold=first[1].key.fold)
   except Exception as error:
-    raise ValueError(f"loss or metrics cannot judge the outputs of {first[1]}: "
-                     f"{words.one_line(error)}") from error
+    raise ValueError(
+        f"loss or metrics cannot judge the outputs of {first[1].owner}: "
+        f"{words.one_line(error)}") from error
   if "val_loss" not in value:
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
   return TrialResult(made, judge, compiling, named, found)
@@ -154,17 +158,22 @@ def _check_own(owners, owner, model):
     owners[id(one)] = weakref.ref(one), owner
 
 
-def _check_again(network, layout, iterations):
+def _check_again(network, layout, makes_several):
   """Raises an error if a function does not make the same model again.
 
   By this, `search.model` is made.
+
+  Args:
+    network: of the function.
+    layout: `Layout` of the data.
+    makes_several: bool, whether the function makes several networks.
   """
   task, model = network.task, network.model
   x, outputs = network.sample()
   with making.seeded(task.key.seed(task.seed)):
     again = making.made(task.owner, task.function, task.compiling)
     ensemble_model.prepare(again, x)
-  if iterations > 1:
+  if makes_several:
     owners = {}
     for one in (model, again):
       _check_own(owners, task.owner + " of another call" * bool(owners), one)
@@ -186,12 +195,11 @@ def _check_again(network, layout, iterations):
 
 def _next_tasks(tasks, directory):
   """Returns the task of each function that is next to train, or the last."""
-  found = []
-  for of_function in zip(*tasks):
-    left = [task for task in of_function
-            if directory.folder(task.key).record() is None]
-    found.append((left or of_function)[0])
-  return found
+  found = {}
+  for task in (task for some in tasks for task in some):
+    found.setdefault(task.key.function, []).append(task)
+  return [next((task for task in some if directory.folder(
+      task.key).record() is None), some[0]) for some in found.values()]
 
 
 def _same_loss(before, owner, model):
@@ -220,21 +228,25 @@ def _same_loss(before, owner, model):
   return owner, text, loss, metrics, weights
 
 
-def _check_same(first, example, owner):
-  """Raises an error if two models have other outputs."""
-  one, other = first[0], example
+def _check_same(one, first, other, owner):
+  """Raises an error if two models have other outputs.
+
+  Args:
+    one, other: predictions of the models.
+    first, owner: how messages name the models.
+  """
   shapes = [[[None, *array.shape[1:]] for array in found.outputs]
             for found in (one, other)]
   kinds = [keras.tree.map_structure(lambda _: 0, found.structure)
            for found in (one, other)]
   if shapes[0] != shapes[1] or kinds[0] != kinds[1]:
     raise ValueError(
-        f"{owner} returns {_words(other)}, and {first[1]} {_words(one)}: "
+        f"{owner} returns {_words(other)}, and {first} {_words(one)}: "
         "expected the same, because an ensemble is their mean.")
   if [mask is None for mask in one.masks] != [
       mask is None for mask in other.masks]:
     raise ValueError(
-        f"The outputs of {owner} and {first[1]} are masked in one only: "
+        f"The outputs of {owner} and {first} are masked in one only: "
         "expected the same. Give sample_weight of each timestep, and remove "
         "the mask from the output.")
 

@@ -14,8 +14,6 @@ _CHECKS = "held-out rows are checked after each epoch, all of them"
 _SEARCH = "give models, a dict of functions; each of a tuner's trials is one"
 _ARGUMENTS = {
     "auto_scale_loss": "compile the model in its function",
-    "callbacks": "each network ends by patience and keeps its best epoch, and "
-                 "directory has its values and its curves",
     "class_weights": "its name is class_weight",
     "epoch": "its name is epochs",
     "executors": "its name is executor",
@@ -136,8 +134,8 @@ def check_seed(seed: Any) -> None:
                      "2**31 - 1, or None.")
 
 
-def check_fit(counts: Mapping[str, Any], max_seconds: Any, verbose: Any,
-              executor: Any) -> None:
+def check_fit(counts: Mapping[str, Any], folds: Any, max_members: Any,
+              max_seconds: Any, verbose: Any, executor: Any) -> None:
   """Checks the arguments of `fit` that are no data.
 
   Raises:
@@ -146,6 +144,12 @@ def check_fit(counts: Mapping[str, Any], max_seconds: Any, verbose: Any,
   """
   for name, value in counts.items():
     check_count(name, value)
+  if max_members is not None:
+    check_count("max_members", max_members)
+  if folds is not None and (
+      isinstance(folds, bool) or not hasattr(folds, "__index__") or folds < 2):
+    raise ValueError(f"folds={described(folds)}: expected an int of at least "
+                     "2, or None for one held-out part.")
   if max_seconds is not None and (
       isinstance(max_seconds, bool) or
       not isinstance(max_seconds, (int, float)) or not max_seconds > 0):

@@ -405,6 +405,27 @@ STATEFUL = Group({"stateful": lambda: keras.Sequential([
     keras.Input(batch_shape=(10, 7, 1)), L.LSTM(3, stateful=True),
     L.Dense(1)])}, "mse", X[:, :1, None].repeat(7, 1), Y, {
         "batch_size": 10}, loads=False)
+FOLDS = Group({
+    "drop": dense(lambda: L.Dropout(.1), size=3, activation="softmax"),
+    "norm": dense(L.BatchNormalization, size=3, activation="softmax")
+}, _SPARSE, X, CLASSES, {"folds": 3, "class_weight": {0: 3.}})
+
+
+class _Halving(keras.callbacks.Callback):
+  """Changes all that a callback may: the rate, weights, logs, and the end."""
+
+  def on_epoch_begin(self, epoch, logs=None):
+    self.model.optimizer.learning_rate = .01 / 2**epoch
+
+  def on_epoch_end(self, epoch, logs=None):
+    self.model.layers[-1].bias.assign_add([.01])
+    logs["val_more"] = logs["val_loss"] + 1
+    self.model.stop_training = epoch == 1
+
+
+CALLBACKS = Group(
+    {"called": dense()}, "mse", X, Y, {"callbacks": lambda: [
+        _Halving(), keras.callbacks.ReduceLROnPlateau(patience=1)]})
 
 GROUPS = {name.lower(): value for name, value in list(globals().items())
           if isinstance(value, Group)}

@@ -1,0 +1,198 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Folds, what is selected from them, and callbacks of their networks."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import ensemble_search
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+L = keras.layers
+_R = np.random.RandomState(0)
+_X = _R.randn(90, 4).astype("float32")
+_CLASSES = (_X[:, 0] > .3).astype("int32") + (_X[:, 1] > 0)
+_SPARSE = "sparse_categorical_crossentropy"
+
+
+def _make(*inner):
+  return lambda: keras.Sequential([
+      *(one() for one in inner), L.Dense(3, "softmax")])
+
+
+_MODELS = {"line": _make(), "wide": _make(lambda: L.Dense(16, "relu")),
+           "deep": _make(lambda: L.Dense(8, "relu"),
+                         lambda: L.Dense(8, "relu"))}
+
+
+def _search(directory, models=None):
+  return ensemble_search.EnsembleSearch(
+      models or _MODELS, _SPARSE, ["accuracy"], keras.optimizers.Adam(.03),
+      directory=directory, seed=1)
+
+
+def _data(y, folds, seed):
+  return data_lib.checked(
+      np.zeros([len(y), 1], "float32"), y, 4, None, .2, None, None, folds,
+      seed)[0]
+
+
+class FoldsTest(parameterized.TestCase):
+
+  @hypothesis.given(
+      st.lists(st.integers(0, 3), min_size=2, max_size=40), st.data(),
+      st.sampled_from(["classes", "column", "one_hot"]), st.integers(0, 9))
+  @hypothesis.settings(max_examples=level.number(15, 50))
+  def test_rows(self, classes, draw, shape, seed):
+    count = draw.draw(st.integers(2, len(classes)))
+    classes = np.array(classes, "int32")
+    data = _data({"classes": classes, "column": classes[:, None].astype(
+        "float32"), "one_hot": np.eye(4, dtype="float32")[classes]}[shape],
+                 count, seed)
+    self.assertLen(data, count)
+    self.assertSequenceEqual(range(len(classes)), sorted(
+        row for one in data for row in one.held_out.rows))
+    for one in data:
+      self.assertSequenceEqual(range(len(classes)), sorted(
+          [*one.trained.rows, *one.held_out.rows]))
+    for found in ([len(one.held_out.rows) for one in data], *(
+        [np.sum(classes[one.held_out.rows] == label) for one in data]
+        for label in range(4))):
+      self.assertLessEqual(max(found) - min(found), 1)
+
+  def test_values_and_models(self):
+    search = _search(self.create_tempdir().full_path)
+    weights = np.linspace(.5, 2, 90)
+    search.fit(_X, _CLASSES, sample_weight=weights, epochs=4, folds=3,
+               verbose=0)
+    history = search.history
+    data = data_lib.checked(_X, _CLASSES, 32, None, .2, weights, None, 3, 1)[0]
+    rows = np.concatenate([one.held_out.rows for one in data])
+    mean = 0
+    self.assertLen(history.members, 3)
+    for member in history.members:
+      found = np.concatenate([
+          search.network(network.name).predict(
+              _X[one.held_out.rows], verbose=0)
+          for network, one in zip(member.networks, data)])
+      mean += member.weight * found
+      self._check_values(member.values, found, rows, weights)
+      for network, one in zip(member.networks, data):
+        # Models without penalties: the judge says what Model.fit says.
+        self.assertAlmostEqual(
+            network.own_val_loss, network.values["val_loss"], places=5)
+        self.assertAlmostEqual(member.weight / 3, network.weight)
+    self._check_values(history.ensemble, mean, rows, weights)
+    # What is served is the mean of all networks.
+    expected = sum(network.weight * search.network(network.name).predict(
+        _X, verbose=0) for network in history.networks if network.weight)
+    np.testing.assert_allclose(expected, search.model.predict(
+        _X, verbose=0), atol=1e-6)
+    np.testing.assert_allclose(expected, sum(
+        one.weight * one.model.predict(_X, verbose=0)
+        for one in search.members), atol=1e-6)
+
+  def _check_values(self, values, outputs, rows, weights):
+    losses = -np.log(outputs[np.arange(len(rows)), _CLASSES[rows]])
+    self.assertAlmostEqual(
+        float(np.mean(losses * weights[rows])), values["val_loss"], places=5)
+    self.assertAlmostEqual(
+        float(np.mean(outputs.argmax(1) == _CLASSES[rows])),
+        values["val_accuracy"], places=5)
+
+  def test_leaderboard(self):
+    search = _search(self.create_tempdir().full_path)
+    search.fit(_X, _CLASSES, epochs=2, folds=2, iterations=2, verbose=0)
+    rows = search.history.rows()
+    self.assertEqual("ensemble", rows[0]["name"])
+    self.assertLen(rows, 1 + 2 * 3 * 3)
+    members = rows[1::3]
+    self.assertEqual(sorted(row["val_loss"] for row in members),
+                     [row["val_loss"] for row in members])
+    for i, row in enumerate(members):
+      self.assertEqual(
+          [row["name"] + ", fold 1 of 2", row["name"] + ", fold 2 of 2"],
+          [one["name"] for one in rows[2 + 3 * i:4 + 3 * i]])
+    self.assertEqual({"line", "line (2)", "wide", "wide (2)", "deep",
+                      "deep (2)"}, {row["name"] for row in members})
+
+  @parameterized.parameters(level.first([2, None]))
+  def test_max_members(self, folds):
+    # Each knows a class, and learns nothing.
+    models = {f"class_{i}": lambda i=i: keras.Sequential([
+        L.Dense(3, "softmax", kernel_initializer="zeros",
+                bias_initializer=lambda shape, dtype: 2 * keras.ops.one_hot(
+                    i, 3, dtype=dtype))]) for i in range(3)}
+    search = ensemble_search.EnsembleSearch(
+        models, _SPARSE, optimizer=keras.optimizers.SGD(0.), seed=1,
+        directory=self.create_tempdir().full_path)
+    fit = {"epochs": 1, "folds": folds, "verbose": 0}
+    search.fit(_X, np.arange(90) % 3, **fit)
+    free = search.history
+    self.assertTrue(all(one.weight for one in free.members))
+    search.fit(_X, np.arange(90) % 3, max_members=2, **fit)
+    limited = search.history
+    self.assertLen([one for one in limited.members if one.weight], 2)
+    self.assertLess(free.ensemble["val_loss"], limited.ensemble["val_loss"])
+    self.assertLess(limited.ensemble["val_loss"], min(
+        one.values["val_loss"] for one in limited.members))
+
+  def test_callbacks(self):
+    names, seen = [], []
+
+    class Seen(keras.callbacks.Callback):
+
+      def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+      def __getattribute__(self, name):
+        if name.startswith("on_"):
+          seen.append((object.__getattribute__(self, "name"), name))
+        return super().__getattribute__(name)
+
+    def callbacks(name):
+      names.append(name)
+      return [Seen(name)]
+
+    search = _search(self.create_tempdir().full_path, {"line": _make()})
+    search.fit(_X, _CLASSES, epochs=2, folds=2, callbacks=callbacks, verbose=0)
+    for fold in (1, 2):
+      name = f"line, fold {fold} of 2"
+      self.assertIn(name, names)
+      self.assertEqual(
+          ["on_train_begin"] + 2 * [
+              "on_epoch_begin", "on_test_begin", "on_test_end", "on_epoch_end"
+          ] + ["on_train_end"],
+          [hook for one, hook in seen if one == name and "batch" not in hook])
+
+  def test_stopped_by_a_callback(self):
+
+    class Stopping(keras.callbacks.Callback):
+
+      def on_epoch_end(self, epoch, logs=None):
+        self.model.stop_training = epoch == 1
+
+    search = _search(self.create_tempdir().full_path, {"line": _make()})
+    search.fit(_X, _CLASSES, epochs=9, callbacks=lambda: [Stopping()],
+               verbose=0)
+    (network,) = search.history.networks
+    self.assertLen(network.epochs, 2)
+    self.assertEqual("by a callback", network.ended)
+
+  def test_a_callback_of_another_network(self):
+    shared = keras.callbacks.LearningRateScheduler(lambda epoch: .01)
+    search = _search(self.create_tempdir().full_path)
+    with self.assertRaisesRegex(
+        ValueError, "^callbacks returned an object of another network"):
+      search.fit(_X, _CLASSES, epochs=1, callbacks=lambda: [shared], verbose=0)
+
+
+if __name__ == "__main__":
+  absltest.main()
