@@ -222,22 +222,25 @@ class ValueBenchmarkTest(parameterized.TestCase):
         [(task, way) for task in _KERAS.tasks for way in value_keras.WAYS],
         [(row[value_keras.COLUMN], row["what"]) for row in rows])
     self.assertEqual("loss 0.5000 ± 0.0577; accuracy 0.9000; 10.0 CPU s",
-                     rows[1]["figure"])
+                     rows[3]["figure"])
     # With one seed there is no error.
-    self.assertEqual([3, 3, 3, 1], [len(row["losses"]) for row in rows[:4]])
-    self.assertStartsWith(rows[3]["figure"], "loss 0.5000 (1 seed);")
+    self.assertEqual([3, 3, 3, 3, 3, 1],
+                     [len(row["losses"]) for row in rows[:6]])
+    self.assertStartsWith(rows[5]["figure"], "loss 0.5000 (1 seed);")
 
   def test_bars_of_keras_users(self):
     rows = _keras_rows(
         {value_keras.SEARCH: (.5, .7, .6), value_keras.LOOP: (.4, .5, .6),
+         value_keras.FOLDS: (.25, .7, .6), value_keras.ITERATIONS: (.6,) * 3,
          value_keras.HYPERBAND: (.9, .8, .7), value_keras.ALL_BRACKETS: (.3,)},
         {value_keras.SEARCH: (5., 6., 8.)})
     # Differences to the loop are .1, .2 and 0; the last is of the first seed.
-    of_task = [(.1, .1 / 3**.5), (.6, .6), (-.2, 0.), (.2, 0.)]
+    of_task = [(1.55 / 1.8, 1.02), (1.55 / 1.8, 1.), (.1, .1 / 3**.5), (.6, .6),
+               (-.2, 0.), (.2, 0.)]
     np.testing.assert_allclose(
-        2 * of_task,
+        2 * of_task + [(.5**(1 / 3), .9)],
         [(bar.measured, bar.limit) for bar in value_keras.bars(rows)])
-    self.assertLen(value.bars(rows), 8)
+    self.assertLen(value.bars(rows), 13)
 
   @parameterized.parameters([(4, 6)], [(4, 0, 2)])
   def test_refuses_searches_of_keras_users_without_steps(self, steps):

@@ -31,6 +31,9 @@ def make_two_inputs():
   return keras.Model([left, right], keras.layers.Dense(1)(
       keras.layers.Add()([left, right])))
 
+class MyCallback(keras.callbacks.Callback):
+  pass
+
 model, two_outputs, two_inputs = large(), make_two_outputs(), make_two_inputs()
 two_outputs.compile("adam", "mse")
 two_inputs.compile("adam", "mse")

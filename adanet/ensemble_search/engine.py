@@ -15,11 +15,14 @@ from typing import Any
 
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import reuse
 from adanet.ensemble_search import words
 
 # A dataset is read once for so many networks.
 _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
+# Of a worker of an executor.
+_of_process = reuse.EndedNetworks()
 
 # The key of a network that has ended, and its record.
 Ended = tuple[files.Key, files.NetworkRecord]
@@ -48,7 +51,8 @@ class Stop:
 def in_threads(tasks: list[network_lib.NetworkTask], data: list,
                directory: files.Directory, stop: Stop,
                report: network_lib.Report,
-               made: dict[files.Key, network_lib.Network]) -> Iterator[Ended]:
+               made: dict[files.Key, network_lib.Network],
+               lent: reuse.EndedNetworks | None) -> Iterator[Ended]:
   """Trains networks in threads, one a core.
 
   Models are made and traced in this thread, just before their turn.
@@ -60,30 +64,35 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: list,
     stop: ends it.
     report: is called after each epoch.
     made: dict with networks that were made before; each is taken out.
+    lent: networks that have ended, for others of their functions; None where a
+      function makes one network alone.
 
   Yields:
     Each network that has ended.
   """
   count = len(os.sched_getaffinity(0))
   waiting = list(tasks)
-  running: dict[futures.Future, files.Key] = {}
+  running: dict[futures.Future, network_lib.Network] = {}
   with futures.ThreadPoolExecutor(count) as pool:
     try:
       while waiting or running:
         while waiting and len(running) <= count and not stop.is_set():
-          task = waiting.pop(0)
-          network, folder = _made(task, data, directory, made)
+          network, folder = _made(waiting.pop(0), data, directory, made, lent)
           running[pool.submit(network.train, folder, report, stop.is_set)] = (
-              task.key)
+              network)
           del network
         if not running:
           break
         done, _ = futures.wait(
             running, return_when=futures.FIRST_COMPLETED)
         for future in done:
-          key = running.pop(future)
+          network = running.pop(future)
           record = future.result()
           if record is not None:
+            key = network.task.key
+            if lent is not None:
+              lent.add(key.function, network)
+            del network
             yield key, record
         del done
     except BaseException:
@@ -91,10 +100,12 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: list,
       raise
 
 
-def _made(task, data, directory, made):
+def _made(task, data, directory, made, lent):
   """Returns a network that goes on from its folder, and the folder."""
-  network = made.pop(task.key, None) or network_lib.Network(
-      task, data[task.key.fold])
+  rows = data[task.key.fold]
+  network = made.pop(task.key, None) or (
+      lent.taken(task.key.function, task, rows) if lent else None) or (
+          network_lib.Network(task, rows))
   folder = directory.folder(task.key)
   network.begin(folder)
   return network, folder
@@ -103,8 +114,8 @@ def _made(task, data, directory, made):
 def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
                      directory: files.Directory, stop: Stop,
                      report: network_lib.Report,
-                     made: dict[files.Key, network_lib.Network]
-                    ) -> Iterator[Ended]:
+                     made: dict[files.Key, network_lib.Network],
+                     lent: reuse.EndedNetworks | None) -> Iterator[Ended]:
   """Trains networks that read a dataset together; see `in_threads`.
 
   Each chunk of batches goes to all networks that train, and the slowest one is
@@ -125,7 +136,7 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
     try:
       while (waiting or running) and not stop.is_set():
         while waiting and len(running) < _MAX_SHARED:
-          running.append(_made(waiting.pop(0), data, directory, made))
+          running.append(_made(waiting.pop(0), data, directory, made, lent))
         some = [one for one in running if not one[0].record.ended]
         epoch = min((len(one.record.epochs) for one, _ in some), default=0)
         if data[0].has_epochs:
@@ -141,7 +152,10 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
         ended = [one for one in running if one[0].record.ended]
         running = [one for one in running if not one[0].record.ended]
         for one, folder in ended:
-          yield one.task.key, one.finish(folder)
+          record, key = one.finish(folder), one.task.key
+          if lent is not None:
+            lent.add(key.function, one)
+          yield key, record
         del ended
         if time.monotonic() - saved > 10:
           of_all(running, lambda one, folder: one.save(folder))
@@ -195,7 +209,7 @@ def on_executor(tasks: list[network_lib.NetworkTask], data: list,
   try:
     for task in tasks:
       running[executor.submit(
-          network_lib.train_network, task, saved[task.key.fold],
+          train_network, task, saved[task.key.fold],
           directory.path)] = task.key
     while running:
       done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
@@ -218,6 +232,36 @@ def on_executor(tasks: list[network_lib.NetworkTask], data: list,
       future.cancel()
     futures.wait(running, 60)
     raise
+
+
+def train_network(task: network_lib.NetworkTask, data: Any, directory: str
+                 ) -> files.NetworkRecord | None:
+  """Trains a network in a worker of an executor; returns its record.
+
+  Args:
+    task: what to train.
+    data: as `RowData.saved` or `StreamData.saved` returned it.
+    directory: str, the folder of the search.
+
+  Returns:
+    The record; None if the search was stopped.
+  """
+  task.settings.set()
+  directory_of = files.Directory(directory)
+  folder = directory_of.folder(task.key)
+  found = folder.record()
+  if found is not None:
+    return found
+  if directory_of.is_stopping():
+    return None
+  rows = data.loaded()
+  key = (directory, task.key.function, task.settings)
+  network = _of_process.taken(key, task, rows) or network_lib.Network(task, rows)
+  network.begin(folder)
+  record = network.train(folder, is_stopped=directory_of.is_stopping)
+  if record is not None and (task.key.folds > 1 or task.key.iteration):
+    _of_process.add(key, network)
+  return record
 
 
 def _result(key, future):

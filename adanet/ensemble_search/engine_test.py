@@ -59,8 +59,9 @@ def fitted(directory, *data, **fit):
 
 def _figures(search):
   """Returns all that is to be equal."""
-  return [one._replace(seconds=0.) for one in search.history.networks] + [
-      search.history.ensemble] + search.model.get_weights()
+  networks = [one._replace(seconds=0., predict_seconds=0.)
+              for one in search.history.networks]
+  return networks + [search.history.ensemble] + search.model.get_weights()
 
 
 class _Killed(BaseException):

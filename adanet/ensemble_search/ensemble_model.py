@@ -115,10 +115,14 @@ def predicts(model: Any, x: Any, expected: list) -> bool:
       for one, other, again in zip(predicted(), expected, predicted()))
 
 
-def _inputs(layout: steps_lib.Layout, members: list) -> Any:
+def inputs(layout: steps_lib.Layout, members: list) -> Any:
   """Returns an `Input` for each array of x.
 
   A length is unknown where all members that name one leave it open.
+
+  Args:
+    layout: `Layout` of the data.
+    members: list of `keras.Model`.
   """
   specs = iter(layout.specs)
   given = keras.tree.map_structure(
@@ -181,10 +185,10 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
     compiling: what to compile it with.
     names: list with the names of its outputs, or None.
   """
-  inputs = _inputs(layout, [model for _, _, model in members])
+  x = inputs(layout, [model for _, _, model in members])
   sums: list[list] = []
   structure = None
-  known = {one.name for one in keras.tree.flatten(inputs) if one is not None}
+  known = {one.name for one in keras.tree.flatten(x) if one is not None}
   # Those of outputs are the user's: names of losses and metrics.
   taken = known.union(names or ())
   for name, weight, model in members:
@@ -196,7 +200,7 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
     model.name = name
     # Else a file could be read only with the losses of all members.
     model.compiled = False
-    structure = model(inputs)
+    structure = model(x)
     outputs = keras.tree.flatten(structure)
     if len(members) > 1:
       # Layers, and not operators: a file in the format .h5 has layers only.
@@ -211,7 +215,7 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
         keras.layers.Add(name=name, dtype=_dtype(some[0]))(list(some))
         if len(some) > 1 else keras.layers.Identity(
             name=name, dtype=_dtype(some[0]))(some[0]))
-  model = keras.Model(inputs, keras.tree.pack_sequence_as(structure, flat),
+  model = keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
                       name="ensemble")
   compiling.compile(model)
   # Layers of a member may read values.

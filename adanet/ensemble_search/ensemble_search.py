@@ -23,6 +23,7 @@ from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import reuse
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
@@ -241,17 +242,20 @@ class EnsembleSearch:
       for fold, rows in enumerate(data):
         directory.write_sample(
             fold, rows_lib.sample_of(rows.held_out, rows.layout()))
+      lent = reuse.EndedNetworks() if iterations * len(data) > 1 else None
       with show.shown(verbose) as display:
         display.began(path, data, len(self._models))
         for some in tasks:
-          self._train(some, data, directory, stop, executor, display, tried)
+          self._train(some, data, directory, stop, executor, display, tried,
+                      lent)
           judge_lib.select(directory, tried.judge, tried.names, max_members)
           if stop.is_set():
             break
         display.ended(self.history, stop.is_set())
     return self
 
-  def _train(self, tasks, data, directory, stop, executor, display, tried):
+  def _train(self, tasks, data, directory, stop, executor, display, tried,
+             lent):
     """Trains networks that are not done."""
     left = [task for task in tasks
             if directory.folder(task.key).record() is None]
@@ -264,7 +268,8 @@ class EnsembleSearch:
     else:
       train = (engine.with_shared_data if data[0].is_shared else
                engine.in_threads)
-      ended = train(left, data, directory, stop, display.epoch, tried.made)
+      ended = train(left, data, directory, stop, display.epoch, tried.made,
+                    lent)
     try:
       for key, record in ended:
         display.network(key, record)

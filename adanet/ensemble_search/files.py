@@ -87,12 +87,15 @@ class NetworkRecord:
     ended: str, `PATIENCE`, `EPOCHS` or `CALLBACK`; "" while it trains.
     seconds: float, how long it trained.
     parameters: int, those of the model; 0 before its end.
+    predict_seconds: float, about how long the model takes to predict 1,000
+      rows; 0 before its end.
   """
   epochs: list[dict[str, float]] = dataclasses.field(default_factory=list)
   best_epoch: int = 0
   ended: str = ""
   seconds: float = 0.
   parameters: int = 0
+  predict_seconds: float = 0.
 
   @property
   def best_loss(self) -> float | None:
@@ -107,6 +110,7 @@ class _NetworkState(NamedTuple):
   ended: str
   seconds: float
   parameters: int
+  predict_seconds: float
   step: int = 0
   states: Any = ()
   sums: Dict[str, int] = {}
@@ -217,7 +221,8 @@ class Folder:
 
   def _write(self, record, step, states, sums):
     state = _NetworkState(record.best_epoch, record.ended, record.seconds,
-                   record.parameters, step, states, sums)
+                   record.parameters, record.predict_seconds, step, states,
+                   sums)
     write_text(self.path(_EPOCHS), "".join(json.dumps(one) + "\n" for one in (
         *(typed_json.to_json(Dict[str, float], logs) for logs in record.epochs),
         typed_json.to_json(_NetworkState, state))))
@@ -230,7 +235,7 @@ class Folder:
       return None, None
     state = typed_json.from_json(_NetworkState, last)
     return NetworkRecord([typed_json.from_json(Dict[str, float], logs)
-                   for logs in epochs], *state[:4]), state
+                   for logs in epochs], *state[:5]), state
 
   def record(self) -> NetworkRecord | None:
     """Returns the record of a network that ended; None if it has not."""

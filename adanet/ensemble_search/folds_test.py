@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folds, what is selected from them, and callbacks of their networks."""
 
+import contextlib
+import os
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import reuse
+from adanet.ensemble_search import steps
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
@@ -142,6 +148,40 @@ class FoldsTest(parameterized.TestCase):
     self.assertLess(free.ensemble["val_loss"], limited.ensemble["val_loss"])
     self.assertLess(limited.ensemble["val_loss"], min(
         one.values["val_loss"] for one in limited.members))
+
+  def test_traced_once(self):
+    traced = []
+    trace = steps.Steps.trace
+
+    def counted(self):
+      traced.append(self)
+      trace(self)
+
+    with mock.patch.object(steps.Steps, "trace", counted), (
+        mock.patch.object(os, "sched_getaffinity", lambda _: {0})):
+      _search(self.create_tempdir().full_path, {"line": _make()}).fit(
+          _X, _CLASSES, epochs=1, folds=4, iterations=2, verbose=0)
+    # One trains, one waits, and the rest have their models. The judge has one
+    # of its own for losses, and one for metrics.
+    self.assertLessEqual(len(traced), 2)
+
+  def test_random_ops_are_those_of_a_trace_of_its_own(self):
+
+    class Noisy(L.Layer):
+
+      def call(self, inputs, training=False):
+        return inputs + tf.random.normal(
+            tf.shape(inputs)) if training else inputs
+
+    epochs = []
+    for patched in (None, mock.patch.object(
+        reuse.EndedNetworks, "taken", lambda *_: None)):
+      with patched or contextlib.nullcontext():
+        search = _search(self.create_tempdir().full_path, {
+            "line": _make(Noisy)})
+        search.fit(_X, _CLASSES, epochs=2, folds=4, verbose=0)
+        epochs.append([one.epochs for one in search.history.networks])
+    self.assertEqual(*epochs)
 
   def test_callbacks(self):
     names, seen = [], []

@@ -12,6 +12,7 @@ from adanet.ensemble_search import files
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line on a page.
 _VALUES = Dict[str, float]
+_HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
 
 
 class NetworkHistory(NamedTuple):
@@ -30,6 +31,7 @@ class NetworkHistory(NamedTuple):
     ended: str, why it trains no further; "" while it does.
     seconds: float, how long it trained.
     parameters: int, those of its model.
+    predict_seconds: float, about how long it takes to predict 1,000 rows.
     weight: float, that in the ensemble; None before there is one.
     values: dict with what the search's loss and metrics say of the network on
       its held-out rows: `val_loss`, and for example `val_accuracy`.
@@ -44,6 +46,7 @@ class NetworkHistory(NamedTuple):
   ended: str
   seconds: float
   parameters: int
+  predict_seconds: float
   weight: float | None
   values: dict[str, float]
 
@@ -92,7 +95,8 @@ class SearchHistory(NamedTuple):
     With folds, each function has a row, and its networks are below it.
 
     Columns: `name`; `val_loss` and metrics, judged alike in each row;
-    `weight`; `best_epoch`, `epochs`, `parameters`, `seconds`; `ended`; and
+    `weight`; `best_epoch`, `epochs`; `parameters`; `predict_seconds`, about
+    what a `predict` of 1,000 rows takes; `seconds` of training; `ended`; and
     `own_val_loss` where that of a network's own training is another.
 
     Returns:
@@ -123,8 +127,8 @@ class SearchHistory(NamedTuple):
       rows += [{
           "name": one.name, **one.values, "weight": one.weight,
           "best_epoch": one.best_epoch, "epochs": len(one.epochs),
-          "parameters": one.parameters, "seconds": one.seconds,
-          "ended": one.ended} for one in member.networks]
+          "parameters": one.parameters, "predict_seconds": one.predict_seconds,
+          "seconds": one.seconds, "ended": one.ended} for one in member.networks]
     own = {one.name: one.own_val_loss for one in known
            if one.own_val_loss is not None}
     if any(abs(one.values["val_loss"] - own[one.name]) > 1e-4 * abs(
@@ -138,7 +142,7 @@ class SearchHistory(NamedTuple):
     rows = self.rows()
     if not rows:
       return []
-    return [[name.replace("best_epoch", "best epoch") for name in rows[0]]] + [
+    return [[_HEADINGS.get(name, name) for name in rows[0]]] + [
         [_cell(name, value) for name, value in row.items()] for row in rows]
 
   def __str__(self) -> str:
@@ -214,6 +218,7 @@ def _row_of_several(name, values, weight, used, trained):
   """Returns a row of the leaderboard for what is made of several networks."""
   return {"name": name, **values, "weight": weight, "best_epoch": None,
           "epochs": None, "parameters": sum(one.parameters for one in used),
+          "predict_seconds": sum(one.predict_seconds for one in used),
           "seconds": sum(one.seconds for one in trained), "ended": ""}
 
 
@@ -236,6 +241,8 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:,}"
   if name == "seconds":
     return f"{value:.1f}"
+  if name == "predict_seconds":
+    return f"{1000 * value:.1f} ms"
   return f"{value:.2f}" if name == "weight" else f"{value:.4g}"
 
 
@@ -292,7 +299,7 @@ def read(path: str) -> SearchHistory:
         key.name, key.member, key.function, key.iteration,
         key.fold if key.folds > 1 else None, tuple(record.epochs),
         record.best_epoch, record.ended, record.seconds, record.parameters,
-        *judged.get(key, (None, {})))
+        record.predict_seconds, *judged.get(key, (None, {})))
   known = []
   for one in found["members"]:
     some = keys({"members": [one]})

@@ -34,7 +34,7 @@ def written(path: str) -> None:
       _KEYS, ((.9, .5, .6, .7), (2., math.nan), (.8, .4)), (2, 1, 2),
       (files.PATIENCE, files.EPOCHS, "")):
     directory.folder(key).write_end(files.NetworkRecord(
-        _epochs(*losses), best, ended, 1.5, 1234))
+        _epochs(*losses), best, ended, 1.5, 1234, .0056))
   directory.write_ensemble(history.content(
       [[pair] for pair in zip(_KEYS, _VALUES)], [1., 0.], _VALUES,
       _VALUES[0]))
@@ -67,7 +67,7 @@ class HistoryTest(absltest.TestCase):
   def test_report(self):
     lines = self._report().splitlines()
     self.assertRegex(lines[0], "^name +val_loss +val_accuracy +weight")
-    self.assertRegex(lines[2], "^deep +0.5 +0.67 +1.00 +2 +4 +1,234 +1.5")
+    self.assertRegex(lines[2], "^deep +0.5 +0.67 +1.00 +2 +4 +1,234 +5.6 ms +1.5")
     found = json.loads(self._report("--format=json"))
     self.assertEqual("NaN", found["networks"][1]["epochs"][1]["val_loss"])
 

@@ -15,6 +15,7 @@ import numpy as np
 keras = tf_compat.keras_3
 # Python's and NumPy's generators are of the process.
 _seeding = threading.RLock()
+_MAX_SEEDS = 1000  # Of a model: one for each weight, dropout and the like.
 
 
 class Compiling(NamedTuple):
@@ -70,15 +71,36 @@ def _copied(name, value):
       ) from error
 
 
+class SeededGenerators:
+  """The generators of Python and NumPy that a block draws from."""
+
+  def __init__(self, seed: int):
+    self._seed = seed
+    self.python = random.Random(seed)
+
+  def draw_seeds_alone(self) -> bool:
+    """Returns whether nobody has drawn but Keras, the seeds of its layers."""
+    if not all(np.array_equal(one, other) for one, other in zip(
+        np.random.get_state(), np.random.RandomState(self._seed).get_state())):
+      return False
+    replayed, state = random.Random(self._seed), self.python.getstate()
+    for _ in range(_MAX_SEEDS):
+      if replayed.getstate() == state:
+        return True
+      replayed.randint(1, 10**9)  # As Keras does.
+    return False
+
+
 @contextlib.contextmanager
-def seeded(seed: int) -> Iterator[None]:
+def seeded(seed: int) -> Iterator[SeededGenerators]:
   """Seeds what Keras draws its seeds from; puts the user's states back after.
 
   Keras draws all seeds of initializers and layers from Python's generator. This
   thread has one of its own: others, such as Dask's, draw now and then, too.
   """
   # Nobody behind the end: a module that is imported meanwhile may keep a name.
-  threads, own = {threading.get_ident()}, random.Random(seed)
+  threads, generators = {threading.get_ident()}, SeededGenerators(seed)
+  own = generators.python
   with _seeding:
     states = random.getstate(), np.random.get_state()
     functions = {name: getattr(random, name) for name in random.__all__
@@ -94,7 +116,7 @@ def seeded(seed: int) -> Iterator[None]:
     try:
       vars(random).update({name: of_thread(name, function)
                            for name, function in functions.items()})
-      yield
+      yield generators
     finally:
       threads.clear()
       vars(random).update(functions)

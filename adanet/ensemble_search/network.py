@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from adanet import tf_compat
 from adanet.ensemble_search import callbacks
+from adanet.ensemble_search import digests
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
 from adanet.ensemble_search import rows as rows_lib
@@ -68,12 +69,22 @@ def _never():
   return False
 
 
+def layouts(data: Any, check_size: int
+           ) -> tuple[steps_lib.Layout, steps_lib.Layout]:
+  """Returns the `Layout` of batches that train, and of held-out ones."""
+  return data.layout(), data.held_out.layout(check_size)
+
+
 class Network:
   """A network that trains.
 
   Attributes:
     task: `NetworkTask`.
     model: `keras.Model`.
+    architecture: str, a digest of the model before it was built.
+    draws_seeds_alone: bool, whether nothing was drawn but seeds of Keras.
+    check_size: int, the rows of a held-out batch.
+    layouts: the `Layout` of batches that train, and of held-out ones.
     steps: `Steps`, the functions of the model.
     record: `files.NetworkRecord`, of the epochs so far.
     step: int, how many steps it took in the epoch that is not over.
@@ -95,24 +106,47 @@ class Network:
     self.task = task
     self._data = data
     seed = task.key.seed(task.seed)
-    with making.seeded(seed):
+    with making.seeded(seed) as generators:
       self.model = making.made(task.owner, task.function, task.compiling)
-      self._check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
-      self.steps = steps_lib.Steps(
-          self.model, data.layout(), data.held_out.layout(self._check_size),
-          seed)
+      self.architecture = digests.Digest().of_model(self.model, task.function)
+      self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
+      self.layouts = layouts(data, self.check_size)
+      self.steps = steps_lib.Steps(self.model, *self.layouts, seed)
       try:
         self.steps.trace()
       except Exception as error:
         owner = (task.owner if len(data.layout().structure) > 1 else
                  f"y=None, and {task.owner} needs labels")
         raise ValueError(f"{owner}: {words.one_line(error)}") from error
+      self.draws_seeds_alone = generators.draw_seeds_alone()
+    self._begin_record()
+    # What a new model has beside its own variables.
+    self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
+        *getattr(self.model.optimizer, "variables", ()),
+        *self.model.metrics_variables)]
+
+  def _begin_record(self):
     self.record = files.NetworkRecord()
     self._best: Any = None
     self.step = 0  # Of the epoch that is not over.
     self._steps_of_call = _FIRST_STEPS
     self._logs: dict[str, Any] = {}  # Of the last call.
     self._callbacks = callbacks.none()
+
+  def begin_anew(self, task: NetworkTask, data: Any, values: list) -> None:
+    """Becomes another network of the same function; see `reuse`.
+
+    Args:
+      task: what to train.
+      data: of the same layout.
+      values: list with arrays for all variables of the model.
+    """
+    self.task = task
+    self._data = data
+    self._begin_record()
+    for variable, value in (
+        *zip(self.model.variables, values), *self._fresh):
+      variable.assign(value)
 
   def begin(self, folder: files.Folder) -> None:
     """Goes on from the files of a folder, if it has any."""
@@ -237,7 +271,7 @@ class Network:
     """Returns the logs of a check on held-out rows."""
     self.model.reset_metrics()
     logs = {}
-    for flat, rows in self._data.held_out.calls(self._check_size):
+    for flat, rows in self._data.held_out.calls(self.check_size):
       for some in rows:
         logs = self._called(self.steps.check, flat, some)
     return self.steps.logs("test_step", logs)
@@ -270,20 +304,20 @@ class Network:
     """
     states = self.model.non_trainable_variables
     before = list(map(keras.ops.convert_to_numpy, states))
-    flat, rows = next(self._data.held_out.calls(self._check_size))
+    flat, rows = next(self._data.held_out.calls(self.check_size))
     outputs = list(map(np.asarray, self._called(
         self.steps.predict, flat, rows[0])[0]))
     for variable, value in zip(states, before):
       variable.assign(value)
     reset_states(self.model)
-    return self._data.held_out.layout(self._check_size).packed(
+    return self._data.held_out.layout(self.check_size).packed(
         steps_lib.readable(one)(tf.constant(rows[0])) for one in flat
     )[0], outputs
 
   def predictions(self) -> files.HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
     parts = []
-    for flat, rows in self._data.held_out.calls(self._check_size):
+    for flat, rows in self._data.held_out.calls(self.check_size):
       for some in rows:
         parts.append(self._called(self.steps.predict, flat, some))
     try:
@@ -297,6 +331,17 @@ class Network:
       ) from error
     return files.HeldOutPredictions(self.steps.outputs, outputs, masks)
 
+  def _predict_seconds(self):
+    """Returns about how long 1,000 rows take."""
+    flat, rows = next(self._data.held_out.calls(self.check_size))
+    batch = np.resize(rows[0], self.check_size)
+    secs = []
+    for _ in range(3):  # The least: others train meanwhile.
+      began = time.perf_counter()
+      self._called(self.steps.predict, flat, batch)
+      secs.append(time.perf_counter() - began)
+    return min(secs) * 1000 / len(batch)
+
   def finish(self, folder: files.Folder) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
     model, record = self.model, self.record
@@ -309,6 +354,7 @@ class Network:
     record.parameters = model.count_params()
     folder.write_best(model)
     folder.write_predictions(self.predictions())
+    record.predict_seconds = self._predict_seconds()
     folder.write_end(record)
     return record
 
@@ -372,28 +418,3 @@ def fixed_size(model: Any) -> int | None:
     return None
   sizes = {one.shape[0] for one in inputs if one is not None}
   return sizes.pop() if len(sizes) == 1 else None
-
-
-def train_network(task: NetworkTask, data: Any, directory: str
-                 ) -> files.NetworkRecord | None:
-  """Trains a network in a worker of an executor; returns its record.
-
-  Args:
-    task: what to train.
-    data: as `RowData.saved` or `StreamData.saved` returned it.
-    directory: str, the folder of the search.
-
-  Returns:
-    The record; None if the search was stopped.
-  """
-  task.settings.set()
-  directory_of = files.Directory(directory)
-  folder = directory_of.folder(task.key)
-  found = folder.record()
-  if found is not None:
-    return found
-  if directory_of.is_stopping():
-    return None
-  network = Network(task, data.loaded())
-  network.begin(folder)
-  return network.train(folder, is_stopped=directory_of.is_stopping)

@@ -103,6 +103,7 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
     rows = data[task.key.fold]
     network = network_lib.Network(task, rows)
     model = network.model
+    _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
     _check_again(network, rows.layout(), len(tasks) * len(data) > 1)
     found[task.owner] = digest.of_model(model, task.function)
@@ -136,6 +137,17 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
   if "val_loss" not in value:
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
   return TrialResult(made, judge, compiling, named, found)
+
+
+def _check_sizes(owner, model, data):
+  """Raises an error if a model of fixed batches does not fit each fold."""
+  size = network_lib.fixed_size(model)
+  if size is not None and len(data) > 1 and any(
+      one.layout().size is None or one.held_out.layout(size).size is None
+      for one in data):
+    raise ValueError(
+        f"folds={len(data)}: {owner} takes batches of {size} rows: expected "
+        "folds whose rows, and the rows outside of them, divide by it.")
 
 
 def _check_own(owners, owner, model):

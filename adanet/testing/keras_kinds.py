@@ -411,6 +411,17 @@ FOLDS = Group({
 }, _SPARSE, X, CLASSES, {"folds": 3, "class_weight": {0: 3.}})
 
 
+def constant():
+  """Returns a model with a constant that NumPy draws for each network."""
+  factor = np.random.rand() + .5
+  return keras.Sequential([L.Lambda(lambda x: factor * x), L.Dense(1)])
+
+
+# The networks of a function have more between them than the values of variables.
+UNLIKE = Group({"constant": constant, "own_step": OwnLoop}, "mse", X, Y,
+               {"folds": 3}, loads=False)
+
+
 class _Halving(keras.callbacks.Callback):
   """Changes all that a callback may: the rate, weights, logs, and the end."""
 
