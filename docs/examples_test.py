@@ -32,7 +32,7 @@ _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/early_stopping.rst",
           "docs/estimator.rst",
           "docs/executor.rst", "docs/export.rst", "docs/getting_started.rst",
           "docs/inputs.rst", "docs/keras_model.rst", "docs/kubernetes.rst",
-          "docs/launch.rst", "docs/leaderboard.rst",
+          "docs/launch.rst", "docs/leaderboard.rst", "docs/more_compute.rst",
           "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
           "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")

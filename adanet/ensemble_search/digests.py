@@ -13,6 +13,7 @@ import json
 import re
 import types
 from typing import Any
+import warnings
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
@@ -52,8 +53,12 @@ class Digest:
     """
     shapes = [(tuple(one.shape), one.dtype) for one in model.variables]
     try:
+      with warnings.catch_warnings():
+        # Of lambdas: nobody loads this.
+        warnings.simplefilter("ignore")
+        text = model.to_json()
       found = _unnumbered(json.dumps(
-          json.loads(model.to_json()).get("config"), sort_keys=True))
+          json.loads(text).get("config"), sort_keys=True))
       found = re.sub(r'"keras_history": \["[^"]*"', "", found)
     except Exception:  # pylint: disable=broad-except
       # A class of a user without a config.

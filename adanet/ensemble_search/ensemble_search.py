@@ -420,5 +420,6 @@ class EnsembleSearch:
         "loss", "metrics", "loss_weights", "optimizer")}
     directory.write({
         "version": _VERSION, "seed": self._seed, "given": given,
+        "models": list(self._models),
         "arguments": saved(self._given), "judge": saved(tried.compiling),
         "x": trial.layout_content(layout)})

@@ -351,7 +351,10 @@ class Directory:
     return found
 
   def keys(self) -> list[Key]:
-    """Returns the keys of all networks that have files, in order."""
+    """Returns the keys of all networks that have files, in order of training.
+    """
+    places = {name: i for i, name in enumerate(
+        (self.read() or {}).get("models", ()))}
     try:
       names = os.listdir(os.path.join(self.path, "networks"))
     except FileNotFoundError:
@@ -359,8 +362,11 @@ class Directory:
     # A file browser may add files of its own.
     found = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+)",
                           urllib.parse.unquote(name)) for name in names)
-    return sorted(Key(int(one[1]), int(one[2]), one[4], int(one[3] or 1))
-                  for one in found if one)
+    return sorted(
+        (Key(int(one[1]), int(one[2]), one[4], int(one[3] or 1))
+         for one in found if one), key=lambda key: (
+             key.iteration, places.get(key.function, len(places)),
+             key.function, key.fold))
 
   @contextlib.contextmanager
   def locked(self):
