@@ -125,7 +125,7 @@ class Network:
         *getattr(self.model.optimizer, "variables", ()),
         *self.model.metrics_variables)]
 
-  def _begin_record(self):
+  def _begin_record(self) -> None:
     self.record = files.NetworkRecord()
     self._best: Any = None
     self.step = 0  # Of the epoch that is not over.

@@ -24,7 +24,7 @@ _MAX_NETWORKS, _MAX_VALUES = 16, 10**7
 class EndedNetworks:
   """Networks of a process that have ended, by their functions."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._networks: list[tuple[Any, network_lib.Network]] = []
 
   def add(self, key: Any, network: network_lib.Network) -> None:
