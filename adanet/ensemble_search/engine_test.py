@@ -328,7 +328,7 @@ class EngineTest(parameterized.TestCase):
         X, Y, verbose=0, return_dict=True)))
     with self.assertRaisesRegex(
         ValueError, "^name='wide': expected that of a network that has ended: "
-        "'big', 'small'.$"):
+        "'small', 'big'.$"):
       loaded.network("wide")
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
       print(ensemble_search.EnsembleSearch.load(
