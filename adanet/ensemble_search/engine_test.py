@@ -257,7 +257,7 @@ class EngineTest(parameterized.TestCase):
     search.fit(X, Y, epochs=6, patience=2, batch_size=16, verbose=0,
                iterations=2)
     self.assertEqual(
-        ["big", "small", "big (2)", "small (2)"],
+        ["small", "big", "small (2)", "big (2)"],
         [one.name for one in search.history.networks])
 
   @level.gate

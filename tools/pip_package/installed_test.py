@@ -28,10 +28,15 @@ _PAGES = ["README.md"] + sorted(
         runfiles.Create().Rlocation("adanet/docs/index.rst")))
     if name.endswith(".rst"))
 
-# What the pages name and say that it is not here, or not public, or a command.
+# What the pages name and say that it is not here, or not public, or a command;
+# and classes of what EnsembleSearch returns, which nobody makes.
 _NOT_HERE = frozenset([
     "adanet.Estimatr", "adanet.TPUEstimator", "adanet.autoensemble",
-    "adanet.core", "adanet.examples.simple_dnn", "adanet.launch"])
+    "adanet.core", "adanet.ensemble_search.ensemble_model.EnsembleMember",
+    "adanet.ensemble_search.history.MemberHistory",
+    "adanet.ensemble_search.history.NetworkHistory",
+    "adanet.ensemble_search.history.SearchHistory",
+    "adanet.examples.simple_dnn", "adanet.launch"])
 
 _QUIET = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
 
