@@ -23,12 +23,12 @@ _MAX_APART = .01
 
 
 class EnsembleMember(NamedTuple):
-  """A network of an ensemble.
+  """A member of an ensemble: with folds, the mean of a function's networks.
 
   Attributes:
     name: str, "deep", or "deep (2)" in the second iteration.
     weight: float, that of its outputs; the sum of all is 1.
-    model: `keras.Model` with the values of its best epoch.
+    model: `keras.Model`, with the values of the best epoch of each network.
   """
   name: str
   weight: float

@@ -10,7 +10,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
 from adanet.ensemble_search import steps
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -165,8 +167,7 @@ class FoldsTest(parameterized.TestCase):
         mock.patch.object(os, "sched_getaffinity", lambda _: {0})):
       _search(self.create_tempdir().full_path, {"line": _make()}).fit(
           _X, _CLASSES, epochs=1, folds=4, iterations=2, verbose=0)
-    # One trains, one waits, and the rest have their models. The judge has one
-    # of its own for losses, and one for metrics.
+    # One trains, one waits, and the rest get their models.
     self.assertLessEqual(len(traced), 2)
 
   @level.gate
@@ -216,6 +217,22 @@ class FoldsTest(parameterized.TestCase):
               "on_epoch_begin", "on_test_begin", "on_test_end", "on_epoch_end"
           ] + ["on_train_end"],
           [hook for one, hook in seen if one == name and "batch" not in hook])
+
+  @level.gate
+  def test_callbacks_begin_anew(self):
+    folder = self.create_tempdir().full_path
+    search = _search(folder, {"line": _make()})
+    fit = {"callbacks": lambda: [keras.callbacks.ReduceLROnPlateau()],
+           "verbose": 0}
+    with mock.patch.object(
+        engine.Stop, "is_set", lambda _: bool(search.history.networks) if (
+            os.path.exists(os.path.join(folder, "search.json"))) else False), (
+                mock.patch.object(network_lib, "_SECS_BETWEEN_SAVES", -1)):
+      search.fit(_X, _CLASSES, epochs=4, **fit)
+    self.assertEqual([""], [one.ended for one in search.history.networks])
+    with self.assertLogs("absl", "WARNING") as logs:
+      search.fit(_X, _CLASSES, epochs=4, **fit)
+    self.assertIn("their callbacks begin anew", logs.output[-1])
 
   def test_stopped_by_a_callback(self):
 
