@@ -182,7 +182,8 @@ class FoldsTest(parameterized.TestCase):
     epochs = []
     for patched in (None, mock.patch.object(
         reuse.EndedNetworks, "taken", lambda *_: None)):
-      with patched or contextlib.nullcontext():
+      with patched or contextlib.nullcontext(), mock.patch.object(
+          os, "sched_getaffinity", lambda _: {0}):
         search = _search(self.create_tempdir().full_path, {
             "line": _make(Noisy)})
         search.fit(_X, _CLASSES, epochs=2, folds=4, verbose=0)
