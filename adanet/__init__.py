@@ -17,7 +17,6 @@ _MODULES = {
     "AllNaNError": "adanet.core.selection",
     "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
-    "EarlyStopping": "adanet.core.early_stopping",
     "EmptyInputError": "adanet.core.empty_input",
     "Ensemble": "adanet.ensemble",
     "EnsembleSearch": "adanet.ensemble_search.face",
@@ -42,7 +41,7 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "EarlyStopping", "EmptyInputError", "Ensemble", "EnsembleSearch",
+    "EmptyInputError", "Ensemble", "EnsembleSearch",
     "Estimator", "EvalSpec", "Evaluator", "ExecutorError", "MixtureWeightType",
     "PartError", "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
-  from adanet.core.early_stopping import EarlyStopping
   from adanet.core.empty_input import EmptyInputError
   from adanet.core.evaluation import Evaluator
   from adanet.core.evaluation import ReportMaterializer

@@ -7,9 +7,8 @@ loop of `Model.fit` with the same selection by hand. See `value_task` for the
 data and the models. Each search is in a process of its own, on one processor;
 that on a pool has one processor for each worker.
 
-How near `EarlyStopping` comes to the right number of steps, what
-`EnsembleSearch` gives a Keras user, and what one iteration with selection costs
-beside its steps, is measured too.
+What `EnsembleSearch` gives a Keras user, and what one iteration with selection
+costs beside its steps, is measured too.
 """
 
 import collections
@@ -29,12 +28,11 @@ from benchmarks import value_fit
 from benchmarks import value_keras
 from benchmarks import value_live
 from benchmarks import value_phases
-from benchmarks import value_stopping
 from benchmarks import value_task
 
 CASES = ("what",)
 _COLUMN = "task"
-COLUMNS = (_COLUMN, value_stopping.COLUMN, value_keras.COLUMN)
+COLUMNS = (_COLUMN, value_keras.COLUMN)
 CELL = "{figure}"
 SIDES = (("", "ours"),)
 TIMEOUT_SECS = 6 * 3600.
@@ -56,23 +54,18 @@ class Size(NamedTuple):
     tasks: tuple of str.
     num_models: int.
     num_steps: int, of each network.
-    stopping: how large is what `value_stopping` measures.
-    keras: the same of `value_keras`.
+    keras: how large is what `value_keras` measures.
     live: the same of `value_live`.
   """
   tasks: Tuple[str, ...]
   num_models: int
   num_steps: int
-  stopping: value_stopping.StoppingSize = value_stopping.FULL
   keras: value_keras.KerasSize = value_keras.FULL
   live: value_live.LiveSize = value_live.FULL
 
 
 _FULL = Size(("teacher", "digits", "friedman1"), value_task.MAX_MODELS, 720)
-# One search is of both kinds.
-_SHORT = Size(("digits",), 3, 3, value_stopping.StoppingSize(
-    ("digits",), 3, (3,), 6, adanet.EarlyStopping(2, 1)),
-              value_keras.KerasSize(("digits",), 3, 2, 2),
+_SHORT = Size(("digits",), 3, 3, value_keras.KerasSize(("digits",), 3, 2, 2),
               value_live.LiveSize(2, (1,), 3))
 
 
@@ -142,10 +135,9 @@ def _measure_searches(size, num_turns, cores):
   ways = value_task.WAYS
   jobs = [value_task.Job(way, task, seed, size.num_steps, size.num_models)
           for seed in range(num_turns) for task in size.tasks for way in ways]
-  # A search on all processors has them for itself. Some are on both lists.
-  alone = [job for job in jobs if not ways[job.way].on_pool]
-  alone += value_stopping.jobs(size.stopping, num_turns)
-  results = run_all(dict.fromkeys(alone), [(core,) for core in cores])
+  results = run_all([job for job in jobs if not ways[job.way].on_pool],
+                    [(core,) for core in cores])
+  # A search on all processors has them for itself.
   results.update(run_all(
       [job for job in jobs if ways[job.way].on_pool], [cores]))
   of_keras = run_all(value_keras.jobs(size.keras, num_turns),
@@ -155,8 +147,7 @@ def _measure_searches(size, num_turns, cores):
           results[job] for job in jobs if (job.way, job.task) == (name, task)])
       for task in size.tasks for name, way in ways.items()
       for choice in way.choices
-  ] + value_stopping.rows(size.stopping, num_turns, results) + (
-      value_keras.rows(size.keras, num_turns, of_keras))
+  ] + value_keras.rows(size.keras, num_turns, of_keras)
 
 
 # What selection costs.
@@ -312,7 +303,7 @@ def bars(rows):
   return [
       bar for task, found in value_task.by_task(rows, _COLUMN).items()
       for bar in _bars_of_task(task, found)
-  ] + value_stopping.bars(rows) + value_keras.bars(rows) + [
+  ] + value_keras.bars(rows) + [
       program.Bar(row["what"], row["value"], row["limits"]["value"])
       for row in rows if row["limits"]]
 
@@ -363,16 +354,13 @@ def _draw_searches(picture, rows):
 
 
 def draw(report):
-  """Returns a Matplotlib `Figure`: scores, and losses of what stops by itself.
-  """
+  """Returns a Matplotlib `Figure`: scores, and losses of Keras users."""
   from matplotlib import figure  # pylint: disable=g-import-not-at-top
   rows = [row for side in report["sides"].values() for row in side["rows"]]
-  picture = figure.Figure(figsize=(16, 14), layout="constrained")
+  picture = figure.Figure(figsize=(16, 10), layout="constrained")
   picture.suptitle(report["question"])
-  above, middle, below = picture.subfigures(3, 1, height_ratios=(6, 5, 4))
+  above, below = picture.subfigures(2, 1, height_ratios=(6, 4))
   _draw_searches(above, [row for row in rows if _COLUMN in row])
-  middle.suptitle("When is each network done?", fontsize="medium")
-  value_stopping.draw(middle, rows)
   below.suptitle("What does a Keras user get?", fontsize="medium")
   value_keras.draw(below, rows)
   return picture

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The searches that `value` compares, on its tasks.
 
-All sides have the same data, models, batches and optimizer, and the same steps
-or the same rule that ends them. See `value_data` for the data.
+All sides have the same data, models, batches and optimizer, and the same steps.
+See `value_data` for the data.
 """
 
 import contextlib
@@ -55,18 +55,14 @@ class Job(NamedTuple):
     way: str, a key of `WAYS`.
     task: str, a key of `value_data.TASKS`.
     seed: int, of the data and of the initial weights.
-    num_steps: int, that each network is trained for; the most, if a rule ends
-      it.
+    num_steps: int, that each network is trained for.
     num_models: int, how many models the pool has.
-    early_stopping: the rule that ends each network by the data held out, or
-      None. Not every way has one.
   """
   way: str
   task: str
   seed: int
   num_steps: int
   num_models: int
-  early_stopping: Optional[adanet.EarlyStopping] = None
 
 
 # The models.
@@ -152,7 +148,6 @@ def _search(job, folder, executor=None, iterations=1, selects=False):
       optimizer=_optimizer,
       evaluator=adanet.Evaluator(functools.partial(inputs, "held_out")),
       ensemblers=[adanet.ensemble.GreedyEnsembler()] if selects else None,
-      early_stopping=job.early_stopping,
       config=tf_compat.RunConfig(model_dir=folder, tf_random_seed=job.seed))
   estimator.train(functools.partial(train_input, job.task, job.seed),
                   executor=executor)
@@ -168,11 +163,7 @@ def _search(job, folder, executor=None, iterations=1, selects=False):
     return np.stack([one[key] for one in estimator.predict(
         functools.partial(inputs, "test"))])
 
-  def steps():
-    return {name: network.steps for one in estimator.history().iterations
-            for name, network in one.subnetworks.items()}
-
-  return Found(iterations * job.num_models, {"": logits}, steps)
+  return Found(iterations * job.num_models, {"": logits})
 
 
 def prepare_worker(job: Job, core: int, folder: str, count: int) -> None:
@@ -201,29 +192,12 @@ def _pool(job):
     yield pool
 
 
-def _fit(model, data, job):
-  """Trains a model by `Model.fit`; returns for how many steps."""
-  rule = job.early_stopping
-  if rule is None:
-    size = {"steps_per_epoch": job.num_steps}
-  else:
-    size = {
-        "steps_per_epoch": rule.every_steps,
-        "epochs": job.num_steps // rule.every_steps,
-        "validation_data": data.dataset("held_out"),
-        "callbacks": [keras.callbacks.EarlyStopping(
-            patience=rule.patience, min_delta=rule.min_delta,
-            restore_best_weights=True)]}
-  history = model.fit(data.batches(job.seed), verbose=0, **size)
-  return len(history.epoch) * size["steps_per_epoch"]
-
-
 def _loop(job, unused_folder, unused_executor):
   """Trains each model of the pool by `Model.fit`, and selects by hand."""
   data = value_data.load(job.task, job.seed)
-  pool = models(job.num_models)
-  found = [compiled(data, *size) for size in pool.values()]
-  steps = [_fit(model, data, job) for model in found]
+  found = [compiled(data, *size) for size in models(job.num_models).values()]
+  for model in found:
+    model.fit(data.batches(job.seed), steps_per_epoch=job.num_steps, verbose=0)
   held_out = [_logits(model, data, "held_out") for model in found]
   selected = selection.select(
       held_out, functools.partial(data.loss, "held_out"), [0.] * len(found))
@@ -231,8 +205,7 @@ def _loop(job, unused_folder, unused_executor):
   return Found(len(found), {
       THE_BEST: functools.partial(_mean_logits, data, [best]),
       BY_HAND: functools.partial(
-          _mean_logits, data, found, selected.weights)},
-               lambda: dict(zip(pool, steps)))
+          _mean_logits, data, found, selected.weights)})
 
 
 def _tuner_epochs(job):
@@ -298,13 +271,11 @@ class Way(NamedTuple):
       what it `Found`.
     choices: tuple with the keys of what it finds.
     on_pool: whether it gets an executor.
-    can_stop: whether it ends each network by the rule of a job that has one.
     package: str, what it imports more than others, or "".
   """
   search: Callable[..., Found]
   choices: Tuple[str, ...] = ("",)
   on_pool: bool = False
-  can_stop: bool = False
   package: str = ""
 
 
@@ -313,10 +284,10 @@ _TUNED = {"choices": (THE_BEST, BEST_THREE), "package": "keras_tuner"}
 WAYS = {
     ADANET_2: Way(functools.partial(_search, iterations=2)),
     ADANET_3: Way(functools.partial(_search, iterations=3)),
-    SELECTION_1: Way(functools.partial(_search, selects=True), can_stop=True),
+    SELECTION_1: Way(functools.partial(_search, selects=True)),
     SELECTION_2: Way(functools.partial(_search, iterations=2, selects=True)),
     ON_POOL: Way(functools.partial(_search, selects=True), on_pool=True),
-    LOOP: Way(_loop, (THE_BEST, BY_HAND), can_stop=True),
+    LOOP: Way(_loop, (THE_BEST, BY_HAND)),
     RANDOM_SEARCH: Way(_random_search, **_TUNED),
     HYPERBAND: Way(_hyperband, **_TUNED),
 }
@@ -352,10 +323,7 @@ def run(job: Job) -> Dict[str, Any]:
     None if the way does not say, and `scores` and `losses`, dicts from what is
     chosen to the score and the loss in the test.
   """
-  way = WAYS[job.way]
-  program.check(job.early_stopping is None or way.can_stop,
-                f"{job.way} does not end a network by {job.early_stopping}")
-  return measured(way, job)
+  return measured(WAYS[job.way], job)
 
 
 def measured(way: Way, job: Any) -> Dict[str, Any]:

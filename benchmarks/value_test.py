@@ -5,12 +5,10 @@
 No test times anything.
 """
 
-import contextlib
 import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import adanet
 from adanet import tf_compat
 from adanet.testing import processes
 from benchmarks import program
@@ -18,7 +16,6 @@ from benchmarks import value
 from benchmarks import value_data
 from benchmarks import value_fit
 from benchmarks import value_keras
-from benchmarks import value_stopping
 from benchmarks import value_task
 import numpy as np
 
@@ -40,32 +37,6 @@ def _searches(scores, secs):
          "scores": {key: of_choice[key][seed] for key in of_choice}}
         for seed in range(2)]) for choice in way.choices]
   return rows
-
-
-def _stopping_rows(losses, secs, steps=None, missing=0):
-  """Returns the rows of early stopping on a task, of two seeds.
-
-  Args:
-    losses: dict from the name of a row to its losses; .5 for others.
-    secs: dict from the name of a row to its CPU seconds; 10 for others.
-    steps: dict from the name of a row to the steps of each network.
-    missing: int, how many networks do not say their steps.
-  """
-  size = value_stopping.StoppingSize(
-      ("digits",), 3, (2, 4), 6, adanet.EarlyStopping(2, 1))
-  names = ["2 steps", "4 steps", value_stopping.STOPPED, value_stopping.LOOP]
-  results = {}
-  for i, job in enumerate(value_stopping.jobs(size, 2)):
-    name = names[i % len(names)]
-    count = (steps or {}).get(name, job.num_steps)
-    loss = losses.get(name, (.5, .5))[job.seed]
-    choices = value_task.WAYS[job.way].choices
-    results[job] = {
-        "cpu_secs": secs.get(name, 10.), "wall_secs": 3.,
-        "steps": {str(k): count for k in range(size.num_models - missing)},
-        "scores": dict.fromkeys(choices, .9),
-        "losses": dict.fromkeys(choices, loss)}
-  return value_stopping.rows(size, 2, results)
 
 
 _KERAS = value_keras.KerasSize(("digits", "cancer"), 3, 2, 1)
@@ -163,52 +134,6 @@ class ValueBenchmarkTest(parameterized.TestCase):
     with self.assertRaisesRegex(program.CheckError, "nobody's way"):
       value.run_all([job], [tuple(os.sched_getaffinity(0))])
 
-  @parameterized.parameters(
-      name for name, way in value_task.WAYS.items() if not way.can_stop)
-  def test_refuses_a_rule_that_a_way_would_not_follow(self, way):
-    job = value_task.Job(
-        way, "digits", 0, 1, 1, adanet.EarlyStopping(1, 1))
-    with self.assertRaisesRegex(program.CheckError, "does not end a network"):
-      value_task.run(job)
-
-  def test_rows_of_early_stopping(self):
-    rows = _stopping_rows({"4 steps": (.7, .5)}, {})
-    self.assertEqual(
-        ["2 steps", "4 steps", value_stopping.STOPPED, value_stopping.LOOP],
-        [row["what"] for row in rows])
-    self.assertEqual(
-        [6, 12, 18, 18], [row["steps"] for row in rows])
-    self.assertEqual("loss 0.6000 ± 0.1000; 10.0 CPU s; 12 steps",
-                     rows[1]["figure"])
-
-  def test_bars_of_early_stopping(self):
-    stopped, loop = value_stopping.STOPPED, value_stopping.LOOP
-    rows = _stopping_rows(
-        {"2 steps": (1.5, .1), "4 steps": (.4, .6), stopped: (.5, .6),
-         loop: (.5, .4)}, {stopped: 4., loop: 16.})
-    # The number is chosen for all seeds. Of a pair the loss of one is less.
-    np.testing.assert_allclose(
-        [(1.1, 1.03), (.1, .1), (.25, .5)],
-        [(bar.measured, bar.limit) for bar in value_stopping.bars(rows)])
-    self.assertIn("that of 4 steps", value_stopping.bars(rows)[0].name)
-    self.assertLen(value.bars(rows), 3)
-
-  # The rule is a check after 2 steps each, and a patience of 1; 6 are the most.
-  @parameterized.parameters(
-      ("2 steps", 2, 0, True), ("2 steps", 4, 0, False),
-      ("2 steps", 2, 1, False), (value_stopping.STOPPED, 6, 0, True),
-      (value_stopping.STOPPED, 4, 0, True),
-      (value_stopping.STOPPED, 2, 0, False),
-      (value_stopping.STOPPED, 5, 0, False),
-      (value_stopping.STOPPED, 8, 0, False), (value_stopping.LOOP, 8, 0, False))
-  def test_refuses_networks_with_wrong_steps(
-      self, what, steps, missing, is_right):
-    with contextlib.ExitStack() as stack:
-      if not is_right:
-        stack.enter_context(
-            self.assertRaisesRegex(program.CheckError, "trained its networks"))
-      _stopping_rows({}, {}, {what: steps}, missing)
-
   def test_shuffles_each_epoch(self):
     # In a process of its own, as no test that forks can follow.
     seen = processes.Process(_send_epochs).receive()
@@ -248,14 +173,13 @@ class ValueBenchmarkTest(parameterized.TestCase):
       _keras_rows({}, {}, steps)
 
   def test_draws_every_search(self):
-    rows, stopping = _searches({}, {}), _stopping_rows({}, {})
-    rows_of_others = stopping + _keras_rows({}, {}) + [
+    rows = _searches({}, {})
+    rows_of_others = _keras_rows({}, {}) + [
         value.row_of_iteration(value.Size((), 9, 720), [(13., 6.)])]
     picture = value.draw({
         "question": "why", "sides": {"ours": {"rows": rows + rows_of_others}}})
-    above, middle, below = picture.subfigs
-    self.assertLen(middle.axes, 1)
-    self.assertLen(middle.legends[0].get_texts(), 3)
+    above, below = picture.subfigs
+    self.assertLen(above.axes, 1)
     self.assertLen(below.axes, 2)
     self.assertLen(below.legends[0].get_texts(), len(value_keras.WAYS))
     names = [text.get_text() for text in above.legends[0].get_texts()]

@@ -13,8 +13,7 @@ import runfiles
 
 # Their programs need Keras 3.
 KERAS_3 = (
-    "docs/early_stopping.rst", "docs/export.rst", "docs/getting_started.rst",
-    "docs/keras_model.rst", "docs/leaderboard.rst",
+    "docs/export.rst", "docs/getting_started.rst", "docs/leaderboard.rst",
     "docs/more_compute.rst")
 # Their programs start pools or Dask, or repeat those of the README.
 LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/leaderboard.rst")

@@ -77,5 +77,4 @@ def draw_all(folder):
     with open(os.path.join(folder, name + ".svg"), "wb") as f:
       plan_picture.write(plans, f, "svg")
   example.search().picture(os.path.join(folder, "report.svg"))
-  example.checked_search().picture(os.path.join(folder, "checks.svg"))
   _digits().picture(os.path.join(folder, "digits.svg"))

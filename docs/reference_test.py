@@ -59,7 +59,6 @@ _SEAMS = (
     "adanet.estimator.arguments",
     "adanet.estimator.auto_builders",
     "adanet.estimator.auto_ensemble",
-    "adanet.estimator.auto_compiled",
     "adanet.estimator.auto_inputs",
     "adanet.estimator.auto_networks",
     "adanet.estimator.auto_outputs",
@@ -70,8 +69,6 @@ _SEAMS = (
     "adanet.estimator.export.signature_defs",
     "adanet.estimator.export.timestamped_export_dir",
     "adanet.estimator.export.write_saved_model",
-    "adanet.estimator.keras_model",
-    "adanet.estimator.keras_words",
     "adanet.estimator.placed_config",
     "adanet.estimator.role",
     "adanet.estimator.prediction.predict",
@@ -100,15 +97,13 @@ _SEAMS = (
     "adanet.tf_compat.error_text",
     "adanet.tf_compat.estimator_config",
     "adanet.tf_compat.files",
-    "adanet.tf_compat.keras_2_names",
     "adanet.tf_compat.keras_2_weights",
-    "adanet.tf_compat.keras_eager",
-    "adanet.tf_compat.keras_loaded",
-    "adanet.tf_compat.keras_replaced",
+    "adanet.tf_compat.keras_internals",
     "adanet.tf_compat.keras_scope",
     "adanet.tf_compat.saveables",
     "adanet.tf_compat.saver_hooks",
     "adanet.tf_compat.seeds",
+    "adanet.tf_compat.tensorflow_internals",
     "adanet.tf_compat.versions",
     "adanet.tf_compat.optimizers.for_any_graph",
     "adanet.typed_json",
@@ -199,8 +194,8 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "adanet", "early_stopping", "ensemble",
-                          "report", "subnetwork", "tf_compat")
+             for page in ("distributed", "adanet", "ensemble", "report",
+                          "subnetwork", "tf_compat")
              for name in _documented(page)}
     for package in (adanet, distributed, tf_compat):
       self.assertContainsSubset(_public(package), names)
@@ -218,8 +213,7 @@ class ReferenceTest(parameterized.TestCase):
           hasattr(importlib.import_module(module), name), (module, name))
     self.assertContainsSubset(
         set(inspect.signature(adanet.Estimator).parameters) -
-        {"placement_strategy", "patience", "min_delta", "early_stopping",
-         "kwargs"},
+        {"placement_strategy", "patience", "min_delta", "kwargs"},
         [argument for argument, now in row.findall(arguments)
          if not now.startswith("not here")])
     self.assertContainsSubset(

@@ -14,7 +14,6 @@ from adanet.core import architecture as architecture_lib
 from adanet.core import asking
 from adanet.core import earlier_winners
 from adanet.core import ensembles
-from adanet.core import fingerprint
 from adanet.core import graph_parts
 from adanet.core import iteration as iteration_lib
 from adanet.core import scopes
@@ -267,8 +266,7 @@ class _GraphBuilder:
         has_previous=bool(previous and candidates),
         planned=tuple(self._planned(planned, number, previous)),
         builder_costs=tuple(getattr(b, "cost", None) for b in builders),
-        graphs=parts.graphs,
-        features=fingerprint.features_of(self._task.features))
+        graphs=parts.graphs)
 
 
 def build(search: iteration_lib.Search,

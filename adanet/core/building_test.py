@@ -16,7 +16,6 @@ from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import ensembles
 from adanet.core import building
-from adanet.core import iteration
 from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.distributed import placement

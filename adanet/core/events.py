@@ -5,7 +5,6 @@
 from typing import NamedTuple
 from typing import Callable, Dict, Optional, Tuple, Union
 
-from adanet.core import early_stopping
 from adanet.core import selection
 
 
@@ -59,8 +58,6 @@ class Progress(NamedTuple):
       not known.
     steps_per_second: float, since the last such event; None if not known.
     seconds_left: float, until the iteration ends; None if not known.
-    checks: dict from the name of each subnetwork that was checked on the
-      evaluator's data to its `CheckedLoss`; empty without `EarlyStopping`.
   """
   iteration_number: int
   global_step: int
@@ -68,7 +65,6 @@ class Progress(NamedTuple):
   losses: Dict[str, Optional[float]]
   steps_per_second: Optional[float] = None
   seconds_left: Optional[float] = None
-  checks: Dict[str, early_stopping.CheckedLoss] = {}
 
 
 def at_limit(step: int) -> str:
@@ -83,10 +79,8 @@ class Stopped(NamedTuple):
     iteration_number: int.
     name: str, its name.
     reason: str, why: one sentence.
-    is_complete: bool, whether it is done: it did all its steps, or its checks
-      have no more gain.
-    is_nan: bool, whether the reason is that a loss of it is NaN, or that of a
-      check is not finite.
+    is_complete: bool, whether it is done: it did all its steps.
+    is_nan: bool, whether the reason is that a loss of it is NaN.
   """
   iteration_number: int
   name: str

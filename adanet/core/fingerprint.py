@@ -10,9 +10,6 @@ graph for training and the frozen one, in a later iteration, are two entries;
 where fitted ensembles do without the latter, the graph that answers is one.
 Other versions of the packages may build other ops, so graphs are compared only
 if they are of the same versions.
-
-The features of the input are in it to make models for the same input later.
-They are not compared: a graph for other features has other variables.
 """
 
 import hashlib
@@ -67,35 +64,6 @@ def _is_frozen_before(name, number):
   return iteration is not None and int(iteration.group(1)) < number
 
 
-class InputFeature(NamedTuple):
-  """What kind of tensor a feature is.
-
-  Attributes:
-    dtype: str, such as "float32".
-    shape: tuple of int, with that of the batch first; None for any size.
-  """
-  dtype: str
-  shape: Tuple[Optional[int], ...]
-
-
-def features_of(features: Any) -> Dict[str, InputFeature]:
-  """Returns what kinds of tensors some features are, by name.
-
-  Args:
-    features: of an input_fn. One that is alone has the name "".
-
-  Returns:
-    A dict; empty if the features are no dense tensors with known ranks, or have
-    no names.
-  """
-  named = features if isinstance(features, dict) else {"": features}
-  if not all(isinstance(name, str) and isinstance(one, tf_compat.v1.Tensor) and
-             one.shape.rank for name, one in named.items()):
-    return {}
-  return {name: InputFeature(one.dtype.base_dtype.name, (
-      None, *one.shape.as_list()[1:])) for name, one in named.items()}
-
-
 class SearchFingerprint(NamedTuple):
   """The fingerprint of a search: it tells one search from another.
 
@@ -108,9 +76,6 @@ class SearchFingerprint(NamedTuple):
     versions: dict from each package that builds graphs to its version.
     graphs: dict from the key of a subnetwork to its ops; empty for one that is
       known by name alone.
-    features: dict from the name of each feature to its `InputFeature`; empty
-      if it is not known. See `features_of`.
-    early_stopping: str, its `EarlyStopping`; None without one.
   """
   head: str
   ensemblers: Tuple[str, ...]
@@ -119,8 +84,6 @@ class SearchFingerprint(NamedTuple):
   max_iterations: Optional[int] = None
   versions: Dict[str, str] = {}
   graphs: Dict[str, Graph] = {}
-  features: Dict[str, InputFeature] = {}
-  early_stopping: Optional[str] = None
 
   def at(self, number: int, resumes: bool) -> "SearchFingerprint":
     """Returns the part of it that holds when an iteration trains.
@@ -136,8 +99,6 @@ class SearchFingerprint(NamedTuple):
 
   def merged(self, now: "SearchFingerprint") -> "SearchFingerprint":
     """Returns `now`, with graphs of this one that it does not have yet."""
-    if not now.features:
-      now = now._replace(features=self.features)
     if not self._is_of_same_versions(now):
       return now
     known = {name: graph for name, graph in self.graphs.items()
@@ -165,7 +126,7 @@ class SearchFingerprint(NamedTuple):
     """
     texts = []
     for name in ("head", "ensemblers", "ensemble_strategies",
-                 "max_iteration_steps", "early_stopping"):
+                 "max_iteration_steps"):
       before, after = (_text(getattr(one, name)) for one in (self, now))
       if before != after:
         texts.append(f"{name}: {before} before, {after} now")
@@ -213,8 +174,6 @@ def _described(value):
   given = [f"name={value.name!r}"] if getattr(value, "name", None) else []
   if hasattr(value, "logits_dimension"):
     given.append(f"logits_dimension={value.logits_dimension}")
-  if hasattr(value, "loss_names"):
-    given = [f"loss={value.loss_names}"]
   heads = getattr(value, "heads", None)
   if isinstance(heads, (list, tuple)):
     given = [_described(head) for head in heads]
@@ -222,15 +181,13 @@ def _described(value):
 
 
 def of(search: Any, max_iterations: Optional[int],
-       graphs: Mapping[str, Graph] = {},
-       features: Mapping[str, InputFeature] = {}) -> SearchFingerprint:
+       graphs: Mapping[str, Graph] = {}) -> SearchFingerprint:
   """Returns the fingerprint of a search.
 
   Args:
     search: `Search`.
     max_iterations: int or None.
     graphs: see `SearchFingerprint`.
-    features: see `SearchFingerprint`.
   """
   return SearchFingerprint(
       head=_described(search.head),
@@ -239,8 +196,7 @@ def of(search: Any, max_iterations: Optional[int],
       max_iteration_steps=search.max_iteration_steps,
       max_iterations=max_iterations,
       versions=dict(versions.loaded(), adanet=version.VERSION),
-      graphs=dict(graphs), features=dict(features),
-      early_stopping=search.early_stopping and repr(search.early_stopping))
+      graphs=dict(graphs))
 
 
 # The graph of a subnetwork.

@@ -31,8 +31,6 @@ class SearchedTest(parameterized.TestCase):
        ["ensemblers: Mean() before, A(), B() now"]),
       (dict(max_iteration_steps=None),
        ["max_iteration_steps: 10 before, None now"]),
-      (dict(early_stopping="EarlyStopping(every_steps=5)"),
-       ["early_stopping: None before, EarlyStopping(every_steps=5) now"]),
       (dict(max_iterations=None), []), (dict(max_iterations=2), []),
       (dict(max_iterations=1), [
           "max_iterations: 3 before, 1 now, and iteration 1 has begun"]),

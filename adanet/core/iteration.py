@@ -7,7 +7,6 @@ from typing import Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet.core import architecture as architecture_lib
-from adanet.core import early_stopping as early_stopping_lib
 from adanet.core import ensembles
 from adanet.core import fingerprint
 from adanet.core import subnetworks
@@ -32,7 +31,6 @@ class Search(NamedTuple):
   enable_subnetwork_summaries: bool
   global_step_combiner_fn: Callable[[List[Any]], Any]
   exports: ensembles.ExportOptions
-  early_stopping: Optional[early_stopping_lib.EarlyStopping] = None
 
 
 class Planned(NamedTuple):
@@ -84,7 +82,6 @@ class Iteration(NamedTuple):
       None for one that does not say it.
     graphs: dict of the graphs of all subnetworks that were built, for a
       `SearchFingerprint`.
-    features: dict from the name of each feature to its `InputFeature`.
   """
   number: int
   builder_names: Tuple[str, ...]
@@ -103,7 +100,6 @@ class Iteration(NamedTuple):
   planned: Tuple[Planned, ...]
   builder_costs: Tuple[Optional[float], ...]
   graphs: Dict[str, fingerprint.Graph]
-  features: Dict[str, fingerprint.InputFeature]
 
   @property
   def architectures(self) -> Dict[str, architecture_lib.Architecture]:

@@ -11,32 +11,16 @@ import collections
 import contextlib
 import functools
 import hashlib
-import sys
 import threading
 from typing import Any, ContextManager, Iterable, Iterator, List, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
 from adanet.distributed import wrap_around
+from adanet.tf_compat import tensorflow_internals
 
 
 _NamedOp = collections.namedtuple("_NamedOp", "name")
-
-
-def _device_setter():
-  """Returns the module of `replica_device_setter`, unchanged since 1.0.
-
-  It has the list of variable ops and the default strategy. It is taken from
-  `v1`, because this package can replace the `distributed` of AdaNet, which has
-  a `tf_compat`, too.
-  """
-  return sys.modules[tf_compat.v1.train.replica_device_setter.__module__]
-
-
-@functools.lru_cache(maxsize=None)
-def _variable_ops():
-  """Returns the types of the ops that hold variables: TensorFlow's list."""
-  return frozenset(_device_setter().STANDARD_PS_OPS)
 
 
 def _op_name_hash(op):
@@ -93,7 +77,7 @@ class _ParameterServers:
 
   def _device_function(self):
     """Returns the device function, of ops, for the scope in a graph."""
-    variable_ops = _variable_ops()
+    variable_ops = tf_compat.STANDARD_PS_OPS
     device_spec = tf_compat.v1.DeviceSpec
 
     def place(op):
@@ -118,7 +102,7 @@ class _ParameterServers:
     this task to each device that a scope names. So a device counts as explicit
     if it is not the one outside this scope.
     """
-    device_outside = tf_compat.eager_device()
+    device_outside = tensorflow_internals.eager_device()
 
     def create(next_creator, **kwargs):
       # A strategy of tf.distribute places its variables explicitly. If its
@@ -126,7 +110,7 @@ class _ParameterServers:
       if tf_compat.v1.distribute.has_strategy():
         return next_creator(**kwargs)
       with tf_compat.v1.init_scope():
-        if tf_compat.eager_device() != device_outside:
+        if tensorflow_internals.eager_device() != device_outside:
           return next_creator(**kwargs)
         name = kwargs.get("name") or "Variable"
         with tf_compat.v2.name_scope(name) as scope:
@@ -215,12 +199,12 @@ def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
   name = "_RoundRobinStrategy"
   with _patch_lock:
     _patched.append(
-        _patched[0] if _patched else getattr(_device_setter(), name))
-    setattr(_device_setter(), name, OpNameHashStrategy)
+        _patched[0] if _patched else getattr(tensorflow_internals.device_setter(), name))
+    setattr(tensorflow_internals.device_setter(), name, OpNameHashStrategy)
   try:
     yield
   finally:
     with _patch_lock:
       original = _patched.pop()
       if not _patched:
-        setattr(_device_setter(), name, original)
+        setattr(tensorflow_internals.device_setter(), name, original)

@@ -33,7 +33,6 @@ class LocalEngine(engine.Engine):
   """Trains and evaluates in this process."""
 
   _training: trainer.Training
-  _trained: Optional[trained_lib.TrainedIteration] = None
 
   @contextlib.contextmanager
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
@@ -55,7 +54,6 @@ class LocalEngine(engine.Engine):
     if trained is None:
       training.stops.raise_asked()
     assert trained is not None
-    self._trained = trained
     return trained
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
@@ -67,10 +65,6 @@ class LocalEngine(engine.Engine):
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[recorded_logits.RecordedLogits]:
     """See `Engine`."""
-    new = self._trained and self._trained.logits
-    if new is not None:  # Checks have recorded them.
-      yield new
-      return
     with recorded_logits.recorded(
         self.model, candidates.number, candidates.checkpoint) as (_, logits):
       yield logits
@@ -147,8 +141,7 @@ def train_here(
         model, training, adapt(built), start, trainer.TrainingTask(
             "chief:0", True, context, began, folder,
             input_position.InputPosition(_saved_position(model, start))))
-    with contextlib.closing(it), sessions.local_session(
-        model.config.session_config) as session:
+    with sessions.local_session(model.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
         it.begin(session)

@@ -61,7 +61,7 @@ class Ensembler:
         pruned.
       features: dict from name to tensor, as the input function returned it.
       labels: tensor, dict from head to tensor, or None.
-      logits_dimension: int, or dict from head to int; None for a `KerasHead`.
+      logits_dimension: int, or dict from head to int.
       training: bool, whether the graph is for training.
       iteration_step: int64 tensor of shape [], the steps since the iteration
         began.

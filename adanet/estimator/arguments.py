@@ -4,8 +4,6 @@
 
 from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
-from adanet.core import early_stopping as early_stopping_lib
-from adanet.core import iteration
 from adanet.core import user_input
 
 _Several = Optional[Iterable[Any]]
@@ -132,30 +130,3 @@ def checked_listeners(values: _Several) -> Tuple[Any, ...]:
   """Returns saving listeners as a tuple, after checking them."""
   return checked("saving_listeners", values, "after_save",
                  "CheckpointSaverListeners")
-
-
-def check_early_stopping(value: Any, ensemblers: Sequence[Any]) -> None:
-  """Checks the `early_stopping` of a search.
-
-  Args:
-    value: the user's argument.
-    ensemblers: the ensemblers of the search; empty for the default one.
-
-  Raises:
-    TypeError: it is no `adanet.EarlyStopping`.
-    ValueError: an ensembler trains beside its networks.
-  """
-  if value is None:
-    return
-  if not isinstance(value, early_stopping_lib.EarlyStopping):
-    raise TypeError(
-        "early_stopping must be an adanet.EarlyStopping(every_steps, patience),"
-        f" got {_described(value)}")
-  beside = [getattr(one, "name", type(one).__name__) for one in ensemblers
-            if not iteration.is_fitted(one)]
-  if beside or not ensemblers:
-    given = repr(beside[0]) if beside else "that is the default"
-    raise ValueError(
-        f"early_stopping={value!r}: expected None with the ensembler {given}, "
-        "which trains beside its networks, and so for weights that are gone at "
-        "the end. Use ensemblers=[adanet.ensemble.GreedyEnsembler()]")

@@ -9,7 +9,6 @@ from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import empty_input
-from adanet.estimator import auto_compiled
 from adanet.progress import reporter
 from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
@@ -255,23 +254,10 @@ class NetworkBuilder(subnetwork_lib.Builder):
       self._said.add(line)
       reporter.log_or_print(level, line)
 
-  def _optimizer_of(self, network):
-    """Returns the optimizer of a network, and says which one is not used."""
-    model = getattr(network, "model", None)
-    compiled = type(getattr(model, "optimizer", None)).__name__
-    if self._optimizer:
-      if compiled != "NoneType":
-        self._say(logging.INFO,
-                  f"is compiled with {compiled}, and trains with the optimizer "
-                  "of its AutoEnsembleSubestimator instead.")
+  def _used_optimizer(self):
+    """Returns the optimizer of the network, or the default."""
+    if self._optimizer is not None:
       return self._optimizer
-    found = getattr(network, "optimizer", None)
-    if found is not None:
-      if self._default_optimizer is not None:
-        self._say(logging.INFO,
-                  f"trains with {compiled}, which it is compiled with, and not "
-                  "with the optimizer of the AutoEnsembleEstimator.")
-      return found
     if self._default_optimizer is not None:
       return self._default_optimizer
     _say_default()
@@ -286,11 +272,6 @@ class NetworkBuilder(subnetwork_lib.Builder):
     if self._prediction_only:
       return v1.no_op()
     network = subnetwork.shared["network"]
-    model = getattr(network, "model", None)
-    dropped = None if model is None else auto_compiled.dropped(
-        model, self._head)
-    if dropped:
-      self._say(logging.WARNING, dropped)
     if getattr(network, "has_mask", False):
       self._say(logging.WARNING,
                 "returns an output with a mask. The loss of Keras would leave "
@@ -310,7 +291,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
           labels=own_input.labels).loss
     with v1.control_dependencies(subnetwork.shared["updates"]):
       step = optimizers.minimize(
-          self._optimizer_of(network),
+          self._used_optimizer(),
           v1.add_n([loss, *outputs.regularization]), variables)
     train_op = v1.group(step, *outputs.updates)
     return _apart(self._owner, train_op) if own_input else train_op

@@ -32,7 +32,6 @@ from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
 from adanet.estimator import auto_outputs
 from adanet.estimator import estimator as estimator_lib
-from adanet.estimator import keras_model
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 
@@ -59,9 +58,8 @@ class AutoEnsembleSubestimator(
       trains on the input of `train`.
     prediction_only: bool, whether the model is not to be trained.
     optimizer: for a function or a Keras model, see
-      `tf_compat.optimizers.minimize`; None for the one that the Keras
-      model is compiled with, else that of the `AutoEnsembleEstimator`. An
-      estimator has its own.
+      `tf_compat.optimizers.minimize`; None for the optimizer of the
+      `AutoEnsembleEstimator`. An estimator has its own.
   """
 
   def __new__(cls, estimator: Any,
@@ -176,15 +174,14 @@ def _check_model(model, owner):
 
 
 class _PoolGenerator(subnetwork_lib.Generator):
-  """Makes a builder of each model of a pool, the argument of that name."""
+  """Makes a builder of each model of a pool."""
 
-  def __init__(self, argument, candidate_pool, logits_fn, last_layer_fn,
+  def __init__(self, candidate_pool, logits_fn, last_layer_fn,
                optimizer, head, dtype_policy):
     for name, function in (
         ("logits_fn", logits_fn), ("last_layer_fn", last_layer_fn)):
       if function is not None:
         arguments.check_function(name, function, "of estimator_spec")
-    self._argument = argument
     self._pool = candidate_pool
     self._logits_fn = logits_fn or _default_logits
     self._last_layer_fn = last_layer_fn
@@ -232,7 +229,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
 
   def _owner(self, name):
     """Returns what a model of the pool is called in messages."""
-    return f"{self._argument}[{name!r}]"
+    return f"candidate_pool[{name!r}]"
 
   def _builder(self, name, candidate, config):
     """Returns the builder of a model."""
@@ -339,9 +336,6 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
   a complexity of 0, so only `adanet_beta` of an ensembler counts.
   """
 
-  # What its user calls the pool.
-  _POOL_ARGUMENT = "candidate_pool"
-
   def __init__(
       self,
       head: Any,
@@ -394,7 +388,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
       ValueError: the pool is empty, or has something else in it.
     """
     generator = _PoolGenerator(
-        self._POOL_ARGUMENT, candidate_pool, logits_fn, last_layer_fn,
+        candidate_pool, logits_fn, last_layer_fn,
         optimizers.for_any_graph(optimizer), head, dtype_policy)
     super().__init__(
         head=head, subnetwork_generator=generator,
@@ -408,30 +402,3 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         enable_subnetwork_summaries=enable_subnetwork_summaries,
         global_step_combiner_fn=global_step_combiner_fn,
         max_iterations=max_iterations, replay_config=replay_config, **kwargs)
-
-  def keras_model(self, checkpoint_path: Optional[str] = None) -> Any:
-    """Returns the best ensemble as a `keras.Model`, with what it has learned.
-
-    The models of the pool are made again by their functions, and a layer adds
-    up their weighted logits. Saved as `.keras`, it loads without adanet. Where
-    the head's loss is one of Keras, it is compiled with that, with the head's
-    metrics, and with Adam: `evaluate` and `fit` work at once.
-
-    Its output is what the models of the pool return: the logits of the head,
-    or a dict from head to logits for a multi-head. `keras.ops.softmax` makes
-    probabilities of those of a `MultiClassHead`. Its inputs are the features
-    that the models take, by name. A feature that is alone needs no name.
-
-    Args:
-      checkpoint_path: str, the prefix of a checkpoint; None for the latest.
-
-    Returns:
-      `keras.Model`. The members are named `t<iteration>_<name>`.
-
-    Raises:
-      ValueError: `model_dir` has no checkpoint, or no features are known of it;
-        this is not Keras 3 in eager execution; or the ensemble, or a network of
-        it, cannot be made of layers of Keras.
-    """
-    return keras_model.build(
-        self._best(checkpoint_path), self._model.search.head)

@@ -14,9 +14,6 @@ def is_keras_3(value: Any) -> bool:
 
 def weight_columns(head: Any) -> Set[str]:
   """Returns the names of the features that a head takes for weights."""
-  known = getattr(head, "weight_columns", None)  # Of a KerasHead.
-  if known is not None:
-    return set(known)
   parts = getattr(head, "heads", None) or [head]
   # Heads of tf.estimator have no public one.
   columns = [getattr(part, "weight_column", None) or

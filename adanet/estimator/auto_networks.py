@@ -8,22 +8,19 @@ first call, and all calls share them.
 
 import contextlib
 import inspect
-import sys
-from typing import Any, Callable, Collection, Iterator, List, NamedTuple
-from typing import Optional, Sequence
+from typing import Any, Callable, Collection, Iterator, NamedTuple, Optional
+from typing import Sequence
 import weakref
 
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_outputs
 from adanet.tf_compat import error_text
-from adanet.tf_compat import keras_eager
-from adanet.tf_compat import keras_loaded
-from adanet.tf_compat import keras_replaced
-from adanet.tf_compat import keras_scope
+from adanet.tf_compat import keras_internals
 
 # Methods of a model that trains in its own way in Keras.
 _OWN_TRAINING = ("train_step", "compute_loss")
+_SEARCH = "adanet.EnsembleSearch trains models as Model.fit does"
 # Models that have been in a graph.
 _USED: Any = weakref.WeakSet()
 
@@ -43,21 +40,6 @@ class Outputs(NamedTuple):
   regularization: Sequence[Any] = ()
   updates: Sequence[Any] = ()
   variables: Optional[Sequence[Any]] = None
-
-
-class MadeAgain(NamedTuple):
-  """A model of Keras 3 that was made eagerly, and called with its inputs.
-
-  Attributes:
-    model: the model.
-    inputs: what it was called with: a nested structure of `keras.KerasTensor`.
-    last_layer: `keras.KerasTensor`, or dict from head to these.
-    logits: the same.
-  """
-  model: Any
-  inputs: Any
-  last_layer: Any
-  logits: Any
 
 
 @contextlib.contextmanager
@@ -175,14 +157,6 @@ def _are_in_graph(variables):
              for variable in variables)
 
 
-def _have_common_layer(model, other):
-  """Whether two models of Keras 3 have a layer in common."""
-  layers, of_other = (
-      {id(layer) for layer in keras_loaded.layers_of(one)}
-      for one in (model, other))
-  return not layers.isdisjoint(of_other)
-
-
 def _has_own(model, base, method):
   """Whether a model has a method of its own, and not that of Keras."""
   usual = getattr(base, method, None)
@@ -220,64 +194,8 @@ class KerasNetwork:
     self._heads = list(heads)
     self._weights = weights
     self._inputs: Any = None
-    self._eager: Optional[keras_eager.EagerState] = None
     self.model: Any = None
     self.has_mask = False
-
-  @property
-  def values(self) -> List[Any]:
-    """The variables of the model in the graph, in their order.
-
-    For one that was made eagerly, and that the graph does not use, its array.
-    """
-    return [keras_eager.in_graph(variable.value, self._eager)
-            for variable in self.model.variables]
-
-  @property
-  def are_eager(self) -> List[bool]:
-    """Whether each of the model's variables was made eagerly."""
-    return [keras_eager.is_eager(variable.value)
-            for variable in self.model.variables]
-
-  @property
-  def is_keras_3(self) -> bool:
-    """Whether the model, which has been made, is of Keras 3."""
-    return auto_inputs.is_keras_3(self.model)
-
-  def made_again(self, name: str, features: Any) -> MadeAgain:
-    """Makes the model again, eagerly, and calls it.
-
-    Args:
-      name: str, that the model gets.
-      features: `keras.KerasTensor`, or dict of them.
-    """
-    with keras_scope.numbered_anew(), _dtype_policy(self._dtype_policy):
-      model = self._make_model()
-      self._check(model)
-      inputs = auto_inputs.ModelInputs(
-          model, self.owner, self._weights).of(features)
-      result = model(inputs)
-      if self.model is not None and _have_common_layer(model, self.model):
-        model = self._copied(model)
-        result = model(inputs)
-      model.name = name
-      last_layer, logits = auto_outputs.pair(
-          auto_outputs.by_head(result, model, self._heads, self.owner))
-    return MadeAgain(model, inputs, last_layer, logits)
-
-  def _copied(self, model):
-    """Returns a copy of a model that has layers of outside of the function.
-
-    Keras cannot load a file of a model whose parts share a layer.
-    """
-    try:
-      return keras_loaded.copied(model)
-    except Exception as error:
-      raise ValueError(
-          f"{self.owner}: its model has a layer that was made outside of the "
-          "function, and Keras cannot copy it: make the layer inside, or give "
-          f"its class a get_config ({error_text.first_line(error)})."
-      ) from error
 
   def _check(self, model):
     """Checks the model that the function has made.
@@ -300,8 +218,14 @@ class KerasNetwork:
       if _has_own(model, keras.Model, method):
         raise ValueError(
             f"{self.owner} returned {model!r}, which has a {method} of its "
-            "own: expected none, because its loss is that of the head. Use "
-            "add_loss, or write an adanet.subnetwork.Builder.")
+            "own: expected none, because the head has the loss. Use add_loss, "
+            f"or write an adanet.subnetwork.Builder. {_SEARCH}.")
+    if getattr(model, "optimizer", None) is not None:
+      raise ValueError(
+          f"{self.owner} returned a model that is compiled: expected a model "
+          "without compile, because the head has the loss and the metrics. "
+          "Give the optimizer to the AutoEnsembleEstimator, or to an "
+          f"AutoEnsembleSubestimator. {_SEARCH}.")
     if isinstance(model, keras.Sequential) and not model.layers:
       raise ValueError(
           f"{self.owner} returned a Sequential without layers: expected at "
@@ -310,12 +234,7 @@ class KerasNetwork:
   def _is_made_before(self, model):
     """Whether a model does not belong to the default graph alone."""
     if auto_inputs.is_keras_3(model):
-      # What does not train may be eager: the graph copies it.
-      trained = {id(variable) for variable in model.trainable_variables}
-      weights = [
-          variable.value for variable in model.variables
-          if id(variable) in trained or not keras_eager.is_eager(
-              variable.value)]
+      weights = [variable.value for variable in model.variables]
     elif not hasattr(model, "get_updates_for") or (
         hasattr(model, "_assert_built_as_v1") and
         not hasattr(model, "_originally_built_as_v1")):
@@ -326,34 +245,15 @@ class KerasNetwork:
 
   def _new_model(self):
     """Returns a model that belongs to the default graph."""
-    if tf_compat.HAS_KERAS_3 and "tf_keras" not in sys.modules:
-      keras_replaced.load_keras()
     model = self._make_model()
     self._check(model)
     if self._is_made_before(model):
       raise ValueError(
           f"{self.owner} returned a model that was made before: expected a "
-          "new one at each call. Make its layers inside of the function. A "
-          "frozen model that was made before can be a layer of the new one.")
+          "new model at each call. Make all of its layers inside of the "
+          f"function. {_SEARCH}, also with layers from outside.")
     _USED.add(model)
     return model
-
-  @property
-  def optimizer(self) -> Any:
-    """The optimizer that the model was compiled with, or None.
-
-    Raises:
-      ValueError: it belongs to another graph.
-    """
-    optimizer: Any = getattr(self.model, "optimizer", None)
-    variables = (optimizer.variables if hasattr(optimizer, "stateless_apply")
-                 else ())
-    if not _are_in_graph(variable.value for variable in variables):
-      raise ValueError(
-          f"{self.owner} returned a model that is compiled with an optimizer "
-          "that was made before: expected a new one at each call. Make it "
-          "inside of the function, or give its name.")
-    return optimizer
 
   def __call__(self, features: Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
@@ -367,7 +267,6 @@ class KerasNetwork:
         self.model = self._new_model()
         self._inputs = auto_inputs.ModelInputs(
             self.model, self.owner, self._weights)
-        self._eager = keras_eager.current()
       model = self.model
       inputs = self._inputs.of(features)
       try:
@@ -378,7 +277,7 @@ class KerasNetwork:
           raise ValueError(reason) from error
         raise
       self.has_mask = any(map(
-          keras_loaded.has_mask, tf_compat.v2.nest.flatten(result)))
+          keras_internals.has_mask, tf_compat.v2.nest.flatten(result)))
       last_layer, logits = auto_outputs.split(
           auto_outputs.by_head(result, model, self._heads, self.owner),
           self.owner)

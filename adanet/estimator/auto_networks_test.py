@@ -8,7 +8,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.estimator import auto_networks
-from adanet.tf_compat import keras_2_names
 from adanet.tf_compat import keras_scope
 
 
@@ -28,9 +27,8 @@ class _TestCase(parameterized.TestCase):
     return network(self._constants(features), training)
 
   def _keras(self, make_model, features=1., training=True, heads=()):
-    with keras_2_names.numbered_apart({}):
-      network = auto_networks.KerasNetwork(make_model, "owner", heads)
-      return network(self._constants(features), training)
+    network = auto_networks.KerasNetwork(make_model, "owner", heads)
+    return network(self._constants(features), training)
 
   def _run(self, tensors):
     tf = tf_compat.v1
@@ -188,18 +186,6 @@ class _KerasTests:
     self.assertEqual([[5.], [3.]],
                      self._run([outputs.last_layer, outputs.logits]))
     self.assertEqual(["scope/subclass/dense/kernel"], self._names())
-
-  def test_optimizer(self):
-    def compiled():
-      model = self._normalizing()
-      model.compile("sgd", "mse")
-      return model
-
-    for make_model, is_compiled in (
-        (compiled, True), (self._normalizing, False)):
-      network = auto_networks.KerasNetwork(make_model, "owner")
-      network(self._constants(1.), True)
-      self.assertEqual(is_compiled, network.optimizer is not None)
 
   def test_no_model(self):
     for result in None, "model", self._dense():

@@ -12,8 +12,6 @@ PAIR = ("last_layer", "logits")
 
 def head_names(head: Any) -> List[str]:
   """Returns the names of the heads of a multi-head; [] for another head."""
-  if hasattr(head, "output_names"):  # A KerasHead.
-    return list(head.output_names)
   dimension = getattr(head, "logits_dimension", None)
   if isinstance(dimension, dict):
     return list(dimension)

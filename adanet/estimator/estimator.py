@@ -8,7 +8,6 @@ from typing import Any, Callable, List, Optional, Sequence
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
-from adanet.core import early_stopping as early_stopping_lib
 from adanet.core import ensembles
 from adanet.core import evaluation as evaluation_lib
 from adanet.core import iteration as iteration_lib
@@ -18,7 +17,6 @@ from adanet.core import reports
 from adanet.core import user_input
 from adanet.estimator import answering
 from adanet.estimator import arguments
-from adanet.estimator import keras_words
 from adanet.estimator import placed_config
 from adanet.estimator import role
 from adanet.estimator import user_folder
@@ -42,7 +40,6 @@ def _mean(steps):
   return tf_compat.v1.reduce_mean(steps)
 
 
-@keras_words.explained
 class Estimator(answering.Answering):
   """Searches for an ensemble of subnetworks, iteration by iteration.
 
@@ -88,7 +85,6 @@ class Estimator(answering.Answering):
           distributed.PlacementStrategy] = None,
       patience: Optional[int] = None,
       min_delta: float = 0.,
-      early_stopping: Optional[early_stopping_lib.EarlyStopping] = None,
       **kwargs: Any):
     """Writes nothing yet.
 
@@ -146,11 +142,6 @@ class Estimator(answering.Answering):
         their winners are no better than the best before, by the value
         that compares candidates. None goes on.
       min_delta: float, by how much a winner must be better to be a gain.
-      early_stopping: `adanet.EarlyStopping`: each network ends when its loss on
-        the evaluator's data has no more gain, and has the values of its best
-        check then. It counts checks of one network, where `patience` counts
-        iterations. For fitted ensemblers, in one process and on executors. None
-        trains each network for `max_iteration_steps`.
       **kwargs: `experimental_placement_strategy`, AdaNet's name for
         `placement_strategy`; and arguments of the default ensembler.
 
@@ -183,9 +174,10 @@ class Estimator(answering.Answering):
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
     winner.check_evaluator(evaluator, min_delta)
-    arguments.check_early_stopping(early_stopping, ensemblers)
-    keras_words.check_arguments(
-        "adanet.Estimator", sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS))
+    unknown = sorted(set(kwargs) - _ENSEMBLER_ARGUMENTS)
+    if unknown:
+      raise TypeError(
+          f"{type(self).__name__} has no argument {', '.join(unknown)}")
     if kwargs and ensemblers:
       raise ValueError(
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "
@@ -221,8 +213,7 @@ class Estimator(answering.Answering):
         enable_subnetwork_summaries=enable_subnetwork_summaries,
         global_step_combiner_fn=global_step_combiner_fn or _mean,
         exports=ensembles.ExportOptions(
-            export_subnetwork_logits, export_subnetwork_last_layer),
-        early_stopping=early_stopping)
+            export_subnetwork_logits, export_subnetwork_last_layer))
     super().__init__(model_lib.Model(
         search=search, model_dir=folder, config=self._config,
         placement=placement_strategy, rules=model_lib.Rules(
@@ -325,6 +316,13 @@ class Estimator(answering.Answering):
     self._validation = evaluation_lib.Evaluator(input_fn)
     self._model = self._model._replace(
         rules=rules._replace(evaluator=self._validation))
+
+  def __getattr__(self, name: str) -> Any:
+    if name in ("compile", "fit"):
+      raise AttributeError(
+          f"{type(self).__name__} has no {name}: call train(input_fn), or use "
+          "adanet.EnsembleSearch, which has the methods of a Keras model")
+    return object.__getattribute__(self, name)  # Raises Python's own error.
 
   def history(self) -> report.History:
     """Returns the report of the search so far; see `adanet.report`.

@@ -51,13 +51,6 @@ def _model(seed):
           seed=None if seed is None else seed + 1))])
 
 
-def _compiled(optimizer):
-  """Returns `_model(3)` with an optimizer."""
-  model = _model(3)
-  model.compile(_optimizer(optimizer), "mse")
-  return model
-
-
 def _subclass():
   """Returns a model that is a subclass, and takes a dict."""
   keras = tf_compat.keras_3
@@ -212,10 +205,9 @@ class Keras3Test(parameterized.TestCase):
 
   @level.gate
   def test_pool_trains_as_keras(self):
-    self._assert_weights_of_keras(
-        self._pool(lambda: _compiled("Adam")), "Adam")
-    self._assert_weights_of_keras(
-        self._pool(lambda: _model(3), optimizer=_optimizer("SGD")), "SGD")
+    for optimizer in "Adam", "SGD":
+      self._assert_weights_of_keras(self._pool(
+          lambda: _model(3), optimizer=_optimizer(optimizer)), optimizer)
 
   @level.gate
   def test_pool_with_an_input_of_its_own(self):
@@ -224,16 +216,16 @@ class Keras3Test(parameterized.TestCase):
       return tf_compat.v1.data.Dataset.from_tensors(
           ({"x": 0. * features}, labels)).repeat()
 
+    candidate = adanet.AutoEnsembleSubestimator(
+        lambda: _model(3), builders.input_fn(), optimizer=_optimizer("Adam"))
     self._assert_weights_of_keras(
-        self._pool(adanet.AutoEnsembleSubestimator(
-            lambda: _compiled("Adam"), builders.input_fn())), "Adam",
-        other_input)
+        self._pool(candidate), "Adam", other_input)
 
   @level.gate
   def test_pool_in_a_search(self):
     estimator = self._pool(
-        lambda: _compiled("Adam"), max_iteration_steps=4, max_iterations=2,
-        force_grow=True)
+        lambda: _model(3), max_iteration_steps=4, max_iterations=2,
+        force_grow=True, optimizer=_optimizer("Adam"))
     estimator.train(builders.input_fn())
     self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
     self.assertLen(list(estimator.predict(builders.input_fn(1))), 32)

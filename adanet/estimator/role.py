@@ -56,8 +56,7 @@ def train(model: model_lib.Model, request: trainer.Request,
       for none.
 
   Raises:
-    ValueError: there is a fitted ensembler, and no evaluator; or
-      `early_stopping`, and parameter servers.
+    ValueError: there is a fitted ensembler, and no evaluator.
     selection.AllNaNError: no ensemble can win. It is a
       `tf.train.NanLossDuringTrainingError`, too.
     KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
@@ -65,11 +64,6 @@ def train(model: model_lib.Model, request: trainer.Request,
   """
   winner.check_fitted(model.search, model.rules)
   role = role_of(model.config)
-  if model.config.num_ps_replicas and model.search.early_stopping is not None:
-    raise ValueError(
-        f"early_stopping={model.search.early_stopping!r}: expected None with "
-        "parameter servers. Train on an executor, which checks networks too: "
-        "unset TF_CONFIG, and give train an executor")
   with contextlib.nullcontext() if executor is not None else (
       ended.as_job(model.config)):
     _train(model, request, executor, role)

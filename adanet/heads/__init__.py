@@ -11,7 +11,6 @@ from adanet.heads import export_output
 from adanet.heads.binary_class import BinaryClassHead
 from adanet.heads.head import Head
 from adanet.heads.head import HeadSpec
-from adanet.heads.keras_head import KerasHead
 from adanet.heads.mean_loss import LossTerm
 from adanet.heads.multi_class import MultiClassHead
 from adanet.heads.multi_head import MultiHead
@@ -22,7 +21,6 @@ __all__ = [
     "BinaryClassHead",
     "Head",
     "HeadSpec",
-    "KerasHead",
     "LossTerm",
     "MultiClassHead",
     "MultiHead",

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of searches that never ran, for the documentation and tests."""
 
-import math
-from typing import Any, Dict, List
+from typing import List
 
-from adanet.core import early_stopping
-from adanet.core import selection
 from adanet.history import records
 from adanet.history import report as report_lib
 from adanet.history import store
@@ -93,63 +90,6 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
               for record in iterations), end=records.EndRecord(
                   num_iterations * steps,
                   f"it reached max_iterations={num_iterations}"))
-
-
-def _checked(t, depth, limit, rule):
-  """Returns the record of a network that was checked until it was done."""
-  checks = early_stopping.NetworkChecks()
-  ended, step = "", 0
-  while not ended:
-    step += rule.every_steps
-    loss = (.5 / (1 + depth) / (1 + .3 * t) + .9 * math.exp(
-        -step * (1 + depth) / 700) + step * 6e-5 * depth * (1 + t) +
-            .005 * (1 + t) * math.sin(step))
-    if (t, depth) == (2, 2) and step == 600:
-      loss = math.nan
-    checks = checks.checked(early_stopping.HeldOutCheck(step, loss))
-    ended = rule.why_ended(checks)
-    if step >= limit:
-      ended = ended or f"Training complete after {step} steps"
-  best = checks.best
-  return records.SubnetworkRecord(
-      step, .5 * checks.checks[-1].loss, held_out_loss=best.loss,
-      seconds=step * .0008 * (1 + depth), checks=checks.checks,
-      best_step=best.step, ended=ended)
-
-
-def checked_search(num_iterations: int = 3,
-                   kinds: tuple = ("linear", "1_layer", "2_layers"),
-                   limit: int = 2000) -> report_lib.History:
-  """Returns the report of a search with `EarlyStopping`, in one process.
-
-  Args:
-    num_iterations: int.
-    kinds: tuple of str, the names of the builders in each iteration.
-    limit: int, the `max_iteration_steps`.
-  """
-  rule = early_stopping.EarlyStopping(every_steps=100, patience=3)
-  iterations: List[records.IterationRecord] = []
-  networks: Dict[str, Any] = {}
-  steps = 0
-  for t in range(num_iterations):
-    new = {f"t{t}_{kind}": _checked(t, depth, limit, rule)
-           for depth, kind in enumerate(kinds)}
-    networks.update(new)
-    best = sorted(networks, key=lambda name: networks[name].held_out_loss)[:3]
-    weights = dict(zip(best, (.5, .25, .25)))
-    fit = selection.Fit(
-        weights, (.9 - .04 * t) * networks[best[0]].held_out_loss,
-        len(networks), best[0], networks[best[0]].held_out_loss)
-    steps += max(network.steps for network in new.values())
-    iterations.append(records.IterationRecord(
-        t, (records.CandidateRecord(
-            f"t{t}_all_greedy", fit.loss, tuple(weights),
-            tuple(weights.values())),), f"t{t}_all_greedy",
-        subnetworks=new, global_step=steps, fit=fit, seconds=3. + sum(
-            network.seconds for network in new.values())))
-  return report_lib.History(
-      "/tmp/digits", tuple(iterations), end=records.EndRecord(
-          steps, f"it reached max_iterations={num_iterations}"))
 
 
 def write(report: report_lib.History, model_dir: str) -> None:

@@ -31,11 +31,6 @@ class Row(NamedTuple):
     seconds: float, how long the iteration took; or, a network's steps.
     weights: dict from the networks of an ensemble to their mean absolute
       weights, each None where there is none.
-    num_checks: int, how often a network was checked on the evaluator's data; 0
-      without `adanet.EarlyStopping`. Its record has the loss of each check.
-    best_step: int, the step of its best check, whose values the network has;
-      None without one.
-    ended: str, why the network trained no further; "" if it is not known.
   """
   name: str
   kind: str
@@ -50,9 +45,6 @@ class Row(NamedTuple):
   global_step: Optional[int] = None
   seconds: Optional[float] = None
   weights: Dict[str, Optional[float]] = {}
-  num_checks: Optional[int] = None
-  best_step: Optional[int] = None
-  ended: str = ""
 
 
 def rows(search: records.Records) -> List[Row]:
@@ -80,6 +72,4 @@ def _networks(record: records.IterationRecord,
         name, "network", record.iteration, name in members, "loss",
         network.held_out_loss, weight=members.get(name, 0.),
         train_loss=network.loss, steps=network.steps,
-        global_step=record.global_step, seconds=network.seconds,
-        num_checks=len(network.checks), best_step=network.best_step,
-        ended=network.ended)
+        global_step=record.global_step, seconds=network.seconds)

@@ -7,7 +7,6 @@ import re
 from xml.dom import minidom
 
 from absl.testing import absltest
-from adanet.core import early_stopping
 from adanet.history import example
 from adanet.history import leaderboard
 from adanet.history import records
@@ -64,24 +63,18 @@ class LeaderboardTest(absltest.TestCase):
         0, (candidate,), "t0_all", global_step=9, seconds=8., subnetworks={
             "t0_a": records.SubnetworkRecord(9, .2, held_out_loss=.01),
             "t0_b": records.SubnetworkRecord(
-                9, .3, held_out_loss=.02, seconds=7., checks=(
-                    early_stopping.HeldOutCheck(3, .02),
-                    early_stopping.HeldOutCheck(6, .03),
-                    early_stopping.HeldOutCheck(9, .04)), best_step=3,
-                ended="2 checks in a row without a gain, at step 9"),
+                9, .3, held_out_loss=.02, seconds=7.),
             "t0_c": records.SubnetworkRecord(9),
             "t0_d": records.SubnetworkRecord(0)}),)))
     network = leaderboard.Row("", "network", 0, False, "loss", None, weight=0.,
-                              steps=9, global_step=9, num_checks=0)
+                              steps=9, global_step=9)
     self.assertEqual([
         network._replace(name="t0_b", won=True, value=.02, weight=.25,
-                         train_loss=.3, seconds=7., num_checks=3, best_step=3,
-                         ended="2 checks in a row without a gain, at step 9"),
+                         train_loss=.3, seconds=7.),
         network._replace(name="t0_c", won=True, weight=.75),
         network._replace(name="t0_a", value=.01, train_loss=.2),
         network._replace(name="t0_d", steps=0)], found[1:])
     self.assertEqual("t0_all", found[0].name)
-    self.assertIsNone(found[0].num_checks)
 
   def test_no_iteration_has_no_row(self):
     self.assertEqual([], leaderboard.rows(report_lib.History("m")))
@@ -97,12 +90,6 @@ class LeaderboardTest(absltest.TestCase):
         minidom.parseString(picture).getElementsByTagName("path"))
     # A notebook gets the same, in a part of its own page.
     self.assertIn(search._repr_html_(), page)
-
-  def test_page_has_the_checks(self):
-    page = example.checked_search().html()
-    self.assertRegex(_text(page), r"t1_2_layers .* 0\.3414 .* 600 .* 900 ")
-    self.assertIn("Ended (training complete): t1_linear\n", _text(page))
-    self.assertIn('id="checks-t1_2_layers-best"', page)
 
   def test_colors_of_the_page_suit_a_light_and_a_dark_theme(self):
     colors = set(re.findall(r"[^-]color: (#\w{6})", self.search._repr_html_()))

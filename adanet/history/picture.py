@@ -4,8 +4,7 @@
 
 Above: a row for each task, and a column for each iteration with the networks it
 trained. Below: the losses of the candidates, and the weights of the ensemble
-that won at the end; and the checks of each network, if there are any. The same
-builder has the same color everywhere.
+that won at the end. The same builder has the same color everywhere.
 """
 
 import io
@@ -14,7 +13,6 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from adanet.console import page as page_lib
 from adanet.console import printable
-from adanet.history import checks_picture
 from adanet.history import records
 from adanet.history import summary
 from adanet.progress import names as names_lib
@@ -96,8 +94,6 @@ class _Picture:
       y = self._draw_tasks(y) + .25
     if self._search.iterations:
       y = self._draw_results(y) + .2
-    y = checks_picture.draw(
-        page, self._legend, y, self._search.iterations, self._color)
     self._add_legend()
     return page.cut(self._legend.draw(y))
 

@@ -7,7 +7,6 @@ import os
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from adanet import typed_json
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.history import record_numbers
@@ -56,11 +55,6 @@ class SubnetworkRecord(NamedTuple):
       ensembles.
     seconds: float, how long its steps took, in all tasks; None if it is not
       known. Networks that train in the same step share that time.
-    checks: tuple of `HeldOutCheck`, the losses on the evaluator's data while it
-      trained; empty without `adanet.EarlyStopping`.
-    best_step: int, the step of the best check, whose values the network has;
-      None without one.
-    ended: str, why it trained no further; "" if it is not known.
   """
   steps: int
   loss: Optional[float] = None
@@ -70,9 +64,6 @@ class SubnetworkRecord(NamedTuple):
   stated_size: Optional[float] = None
   held_out_loss: Optional[float] = None
   seconds: Optional[float] = None
-  checks: Tuple[early_stopping.HeldOutCheck, ...] = ()
-  best_step: Optional[int] = None
-  ended: str = ""
 
 
 class IterationRecord(NamedTuple):
@@ -263,8 +254,7 @@ def iteration_record(
     global_step: Optional[int] = None,
     generation: Optional[int] = None,
     costs: Optional[Mapping[str, Mapping[str, Any]]] = None,
-    held_out_losses: Optional[Mapping[str, float]] = None,
-    checks: Optional[Mapping[str, early_stopping.NetworkChecks]] = None
+    held_out_losses: Optional[Mapping[str, float]] = None
 ) -> IterationRecord:
   """Returns the record of an iteration that ended.
 
@@ -285,7 +275,6 @@ def iteration_record(
       `SubnetworkRecord`, or None.
     held_out_losses: dict from the name of a subnetwork to its loss alone on the
       evaluator's data, or None. Subnetworks may be left out.
-    checks: dict from the name of a subnetwork to its `NetworkChecks`, or None.
 
   Raises:
     ValueError: weights do not match the candidates.
@@ -306,21 +295,12 @@ def iteration_record(
       name: SubnetworkRecord(
           step, progress.losses.get(name),
           held_out_loss=(held_out_losses or {}).get(name),
-          **_of_checks((checks or {}).get(name)),
           **(costs or {}).get(name, {}))
       for name, step in progress.steps.items() if name not in candidates}
   return IterationRecord(
       ended.iteration_number, tuple(candidate_records), ended.choice.name,
       ended.metric_name, ended.choice.margin, ended.choice.reason, trained,
       global_step, ended.seconds, generation, fit=ended.fit)
-
-
-def _of_checks(checks):
-  """Returns the fields of a `SubnetworkRecord` about its checks."""
-  if checks is None:
-    return {}
-  return {"checks": checks.checks, "ended": checks.ended,
-          "best_step": checks.best and checks.best.step}
 
 
 def undecided_record(event: events.IterationUndecided) -> UndecidedRecord:

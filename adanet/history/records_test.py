@@ -7,7 +7,6 @@ import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.history import records
@@ -29,11 +28,7 @@ _ITERATIONS = st.builds(
     st.dictionaries(_NAMES, st.builds(
         records.SubnetworkRecord, _NUMBERS, _MAYBE_FLOATS, _MAYBE_SECONDS,
         st.none() | _NUMBERS, _MAYBE_FLOATS, _MAYBE_FLOATS,
-        seconds=_MAYBE_SECONDS,
-        checks=st.lists(st.builds(
-            early_stopping.HeldOutCheck, _NUMBERS, st.floats()),
-                        max_size=3).map(tuple),
-        best_step=st.none() | _NUMBERS, ended=_NAMES), max_size=3),
+        seconds=_MAYBE_SECONDS), max_size=3),
     st.none() | _NUMBERS, _MAYBE_SECONDS, st.none() | _NUMBERS)
 _TASKS = st.builds(
     records.TaskRecord, _NAMES, _NUMBERS, st.lists(_NAMES).map(tuple),
@@ -146,24 +141,6 @@ class IterationRecordTest(parameterized.TestCase):
             {"t1_b": [.75, .5]},
             events.Progress(1, 20, {"t1_y": 10, "t1_b": 9, "t0_a": 8},
                             {"t1_y": .125, "t1_b": .5}), 20, 3))
-
-  def test_checks(self):
-    checks = early_stopping.NetworkChecks(
-        (early_stopping.HeldOutCheck(5, .5),
-         early_stopping.HeldOutCheck(10, .25),
-         early_stopping.HeldOutCheck(15, math.nan)), "over")
-    trained = records.iteration_record(
-        _ENDED, _CANDIDATE_NAMES,
-        progress=events.Progress(1, 20, {"t1_y": 15, "t1_z": 9}, {}),
-        checks={"t1_y": checks}).subnetworks
-    self.assertEqual({
-        "t1_y": records.SubnetworkRecord(
-            15, checks=checks.checks, best_step=10, ended="over"),
-        "t1_z": records.SubnetworkRecord(9)}, trained)
-    self.assertEqual(
-        [{"step": 5, "loss": .5}, {"step": 10, "loss": .25},
-         {"step": 15, "loss": "NaN"}],
-        records.to_json(trained["t1_y"])["checks"])
 
   def test_numbers_of_numpy(self):
     record = records.iteration_record(

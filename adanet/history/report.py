@@ -88,7 +88,7 @@ class History(records.Records):
       return None
 
   def picture(self, path: str) -> None:
-    """Draws a picture: the work of each task, losses, weights, and checks.
+    """Draws a picture: the work of each task, losses, and weights.
 
     The same Matplotlib writes the same bytes.
 

@@ -8,10 +8,9 @@ the best are shown, and tasks that did the same share a row.
 
 import collections
 import io
-import re
 import shutil
 import textwrap
-from typing import (Any, Counter, Dict, Iterator, List, Mapping, Optional,
+from typing import (Any, Counter, Iterator, List, Mapping, Optional,
                     Sequence, Tuple)
 
 from adanet.console import printable
@@ -122,14 +121,11 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
   winning = record.winning or records.CandidateRecord("")
   members = dict(zip(winning.subnetworks, winning.weights or (
       None,) * len(winning.subnetworks)))
-  # With checks, a network has not the values that it had at its last step.
-  has_checks = any(network.checks for _, network in networks)
   columns = [(heading, cells) for heading, cells in (
       (">weight", ["" if members.get(name) is None else
                    f"{members[name]:.3g}" for name, _ in networks]),
       (">held-out loss", [_number(n.held_out_loss) for _, n in networks]),
-      (">loss", ["" if has_checks else _number(n.loss) for _, n in networks]),
-      (">best step", [str(n.best_step or "") for _, n in networks]),
+      (">loss", [_number(n.loss) for _, n in networks]),
       (">steps", [str(n.steps or "not trained") for _, n in networks]),
       (">time", [_seconds(n.seconds) for _, n in networks])) if any(cells)]
   left = width - _FRAME - 1 - len("* ") - sum(
@@ -147,23 +143,6 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
     tables.add_row(table, f"  and {summary.counted(rest, 'more network')}",
                    *[""] * (len(columns) - 1))
   return [table]
-
-
-def _reason(ended: str) -> str:
-  """Returns why networks ended, without the step, which differs."""
-  text = re.sub(r",? (at step \d+|after \d+ steps?)\b", "", ended).rstrip(".")
-  return text[:1].lower() + text[1:]
-
-
-def _ended_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
-                 width: int) -> Iterator[str]:
-  """Yields the known reasons why subnetworks ended, each with their names."""
-  names_of: Dict[str, List[str]] = {}
-  for name, subnetwork in subnetworks.items():
-    if subnetwork.ended:
-      names_of.setdefault(_reason(subnetwork.ended), []).append(name)
-  for reason, names in names_of.items():
-    yield _filled(f"Ended ({reason}): {', '.join(_few(names))}", width)
 
 
 def _cost_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
@@ -191,7 +170,7 @@ def _notes(subnetworks: Mapping[str, records.SubnetworkRecord],
            width: int) -> List[str]:
   """Returns what is known of an iteration's subnetworks, and its evaluations.
   """
-  notes = [*_ended_notes(subnetworks, width), *_cost_notes(subnetworks, width)]
+  notes = list(_cost_notes(subnetworks, width))
   for evaluation in search.evaluations:
     if evaluation.iteration == iteration:
       metrics = ", ".join(f"{name}{_NO_BREAK}{value:.4g}"

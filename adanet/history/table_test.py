@@ -10,7 +10,6 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.history import example
 from adanet.history import records
 from adanet.history import report as report_lib
@@ -33,11 +32,7 @@ _REPORTS = st.builds(
         st.just("adanet_loss"), _VALUES, _NAMES,
         st.dictionaries(_NAMES, st.builds(
             records.SubnetworkRecord, st.integers(0, 10**6), _VALUES,
-            held_out_loss=_VALUES, seconds=st.none() | st.floats(0, 1e6),
-            checks=st.lists(st.builds(
-                early_stopping.HeldOutCheck, st.integers(1, 10**6), st.floats()),
-                            max_size=3).map(tuple),
-            best_step=st.none() | st.integers(1, 10**6), ended=_NAMES)),
+            held_out_loss=_VALUES, seconds=st.none() | st.floats(0, 1e6))),
         st.none() | st.integers(0, 10**6), st.none() | st.floats(0, 1e6)),
              max_size=3).map(tuple),
     st.lists(st.builds(
@@ -152,33 +147,6 @@ network  weight  held-out loss  loss        steps   time
     self.assertIn("\n  t0_04                     5\n"
                   "  and 16 more networks\n", text)
 
-  def test_checks(self):
-    text = str(example.checked_search())
-    self.assertIn("""
-network        weight  held-out loss  best step  steps    time
-* t1_2_layers    0.25         0.3414        600    900  2.16 s
-  t1_1_layer                  0.3644       1300   1600  2.56 s
-  t1_linear                   0.4456       2000   2000   1.6 s
-
-Ended (training complete): t1_linear
-Ended (3 checks in a row without a gain): t1_1_layer, t1_2_layers
-""", text)
-    self.assertIn("\nEnded (the loss of its check is nan): t2_2_layers\n", text)
-
-  def test_network_without_a_good_check(self):
-    text = _text(_iteration(records.CandidateRecord("e"), subnetworks={
-        "t0_a": records.SubnetworkRecord(
-            5, .5, checks=(early_stopping.HeldOutCheck(5, math.nan),),
-            ended="Its loss is NaN after 1 step with builder b."),
-        "t0_b": records.SubnetworkRecord(0)}))
-    self.assertIn("""
-network        steps
-  t0_a             5
-  t0_b   not trained
-
-Ended (its loss is NaN with builder b): t0_a
-""", text)
-
   @parameterized.parameters(False, True)
   def test_all_columns_fit(self, is_terminal):
     name = "t0_" + "a" * 50
@@ -186,8 +154,7 @@ Ended (its loss is NaN with builder b): t0_a
     table.show(report_lib.History("m", (_iteration(
         records.CandidateRecord("t0_all", .1, (name,), (.3333,)), subnetworks={
             name: records.SubnetworkRecord(
-                12345, .25, held_out_loss=.12345, seconds=75.,
-                checks=(early_stopping.HeldOutCheck(1000, .12345),), best_step=1000),
+                12345, .25, held_out_loss=.12345, seconds=75.),
             "t0_b": records.SubnetworkRecord(0)}),)), rich_console.Console(
                 file=output, width=80, force_terminal=is_terminal,
                 color_system=None))
@@ -195,7 +162,7 @@ Ended (its loss is NaN with builder b): t0_a
     self.assertLessEqual(max(map(len, lines)), 80)
     # In one line, so nothing was folded.
     self.assertLen([line for line in lines if re.search(
-        r"\* t0_a.*\.\.a.* 0.333 .* 0.1235 .* 1000 .* 12345 .* 1:15", line)], 1)
+        r"\* t0_a.*\.\.a.* 0.333 .* 0.1235 .* 0.25 .* 12345 .* 1:15", line)], 1)
 
   def test_why_training_ended(self):
     search = report_lib.History("m", end=records.EndRecord(9, "it did."))

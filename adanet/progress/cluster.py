@@ -13,7 +13,6 @@ Each task reports the subnetworks and ensembles that it trains itself.
 
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
-from adanet.core import early_stopping
 from adanet.core import events
 
 
@@ -26,8 +25,8 @@ def merged(progress: Mapping[str, events.Progress],
   """Returns how far the latest iteration is, from its tasks' events.
 
   A candidate of several tasks is as far as its furthest task, which also knows
-  its last loss and its last check. The speed is the chief's, or that of the
-  fastest task. The time left is that of the slowest.
+  its last loss. The speed is the chief's, or that of the fastest task. The time
+  left is that of the slowest.
 
   Args:
     progress: dict from the name of a task to its last event; not empty.
@@ -38,17 +37,13 @@ def merged(progress: Mapping[str, events.Progress],
              if progress[task].iteration_number == number]
   steps: Dict[str, int] = {}
   losses: Dict[str, Optional[float]] = {}
-  checks: Dict[str, early_stopping.CheckedLoss] = {}
   steps_of_losses: Dict[str, int] = {}
-  steps_of_checks: Dict[str, int] = {}
   for event in current:
     for name, step in event.steps.items():
       steps[name] = max(step, steps.get(name, step))
-      loss, checked = event.losses.get(name), event.checks.get(name)
+      loss = event.losses.get(name)
       if loss is not None and step > steps_of_losses.get(name, -1):
         losses[name], steps_of_losses[name] = loss, step
-      if checked is not None and step > steps_of_checks.get(name, -1):
-        checks[name], steps_of_checks[name] = checked, step
   speeds = [event.steps_per_second for event in current
             if event.steps_per_second is not None]
   if current[0] is progress.get(chief) and current[0].steps_per_second:
@@ -57,7 +52,7 @@ def merged(progress: Mapping[str, events.Progress],
       number, max(event.global_step for event in current), steps, losses,
       max(speeds, default=None),
       max((event.seconds_left for event in current
-           if event.seconds_left is not None), default=None), checks)
+           if event.seconds_left is not None), default=None))
 
 
 def _merged_began(began: Mapping[str, events.IterationBegan], chief: str

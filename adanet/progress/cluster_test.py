@@ -4,7 +4,6 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.progress import cluster
@@ -40,18 +39,6 @@ class MergedTest(absltest.TestCase):
     self.assertEqual({"a": 7, "b": 6}, merged.steps)
     self.assertEqual({"a": .4, "b": .6}, merged.losses)
     self.assertEqual(7, merged.global_step)
-
-  def test_the_furthest_task_knows_the_last_check(self):
-    early, late = (early_stopping.CheckedLoss(.5, .5, step, 2)
-                   for step in (5, 10))
-    of_b = early_stopping.CheckedLoss(.25, .125, 5, 1)
-    merged = cluster.merged({
-        "chief:0": _progress({"a": 10, "b": 5})._replace(checks={"a": late}),
-        "worker:0": _progress({"a": 5, "b": 9})._replace(
-            checks={"a": early, "b": of_b}),
-        "worker:1": _progress({"b": 10})})
-    self.assertEqual({"a": late, "b": of_b}, merged.checks)
-    self.assertEqual({"a": 10, "b": 10}, merged.steps)
 
   def test_late_task_is_in_the_iteration_before(self):
     merged = cluster.merged({

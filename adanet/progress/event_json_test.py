@@ -7,7 +7,6 @@ import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.progress import event_json
@@ -23,9 +22,6 @@ _MAYBE_FLOATS = st.none() | _FLOATS
 _CHOICES = st.builds(
     selection.Choice, _NUMBERS, _NAMES, _MAYBE_FLOATS, st.none() | _NAMES,
     _MAYBE_FLOATS, _NUMBERS, st.booleans(), st.lists(_NAMES).map(tuple), _NAMES)
-_CHECKS = st.builds(
-    early_stopping.CheckedLoss, _FLOATS, _MAYBE_FLOATS, st.none() | _NUMBERS,
-    _NUMBERS)
 _MANY_NAMES = st.lists(_NAMES).map(tuple)
 _EVENTS = st.one_of(
     st.builds(events.IterationBegan, _NUMBERS, _MANY_NAMES, _MANY_NAMES,
@@ -35,7 +31,7 @@ _EVENTS = st.one_of(
     st.builds(events.Progress, _NUMBERS, _NUMBERS,
               st.dictionaries(_NAMES, _NUMBERS),
               st.dictionaries(_NAMES, _MAYBE_FLOATS), _MAYBE_FLOATS,
-              _MAYBE_FLOATS, st.dictionaries(_NAMES, _CHECKS, max_size=3)),
+              _MAYBE_FLOATS),
     st.builds(events.Stopped, _NUMBERS, _NAMES, _NAMES, st.booleans(),
               st.booleans()),
     st.builds(events.CheckpointSaved, _NAMES, _NUMBERS),

@@ -7,7 +7,6 @@ import re
 import time
 from typing import Callable, List, Optional, Sequence
 
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.progress import names as names_lib
 from adanet.progress import remaining
@@ -52,31 +51,14 @@ def _counted(names, noun, meaning=""):
           f"({_listed(names)})")
 
 
-def _time_left(left: remaining.Left, is_limit: bool) -> List[str]:
-  """Returns the time left as a list of no or one text.
-
-  Args:
-    left: the time left.
-    is_limit: whether networks may end earlier.
-  """
+def _time_left(left: remaining.Left) -> List[str]:
+  """Returns the time left as a list of no or one text."""
   if left.iteration is None:
     return []
-  at_most = "at most " * is_limit
-  text = f"{at_most}{duration(left.iteration)} left"
+  text = f"{duration(left.iteration)} left"
   if left.search is not None:
-    text += f" (search: {at_most or 'about '}{duration(left.search)})"
+    text += f" (search: about {duration(left.search)})"
   return [text]
-
-
-def checked(loss: early_stopping.CheckedLoss) -> List[str]:
-  """Returns the last and the best loss, and how many checks are left, as texts.
-
-  Such as "0.3312", "best 0.2872" and "4 left"; or "ended", and no best loss if
-  none was finite.
-  """
-  return ([f"{loss.last:.4g}"] +
-          ([] if loss.best is None else [f"best {loss.best:.4g}"]) +
-          [f"{loss.left} left" if loss.left else "ended"])
 
 
 def _shortened(choice, names):
@@ -165,8 +147,7 @@ class EventText:
              f"step {event.global_step}"]
     if event.steps_per_second:
       parts.append(f"{event.steps_per_second:.3g} steps/s")
-    return parts + _time_left(
-        self._remaining.left(event, self._clock()), bool(event.checks))
+    return parts + _time_left(self._remaining.left(event, self._clock()))
 
   def _began(self, event):
     # A task of a cluster may train no subnetwork, or no ensemble.
@@ -185,17 +166,10 @@ class EventText:
   def _progress(self, event):
     losses = [f"{self.names.short(name)} {loss:.6g}"
               for name, loss in event.losses.items() if loss is not None]
-    # The first names are shown: the ones that still train.
-    checks = []
-    for name, loss in sorted(event.checks.items(),
-                             key=lambda item: not item[1].left):
-      last, *rest = checked(loss)
-      checks.append(f"{self.names.short(name)} {last} ({', '.join(rest)})")
     heading = self.heading(event)
-    return "{}: {}.{}{}".format(
+    return "{}: {}.{}".format(
         heading[0], ", ".join(heading[1:]),
-        f" Loss: {_listed(losses)}." if losses else "",
-        f" Held-out loss: {_listed(checks)}." if checks else "")
+        f" Loss: {_listed(losses)}." if losses else "")
 
   def _ended(self, event):
     gain = " " + event.fit.message() if event.fit else ""

@@ -6,7 +6,6 @@ import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.progress import event_text
@@ -63,20 +62,6 @@ class EventTextTest(parameterized.TestCase):
        events.Progress(0, 30, {"a": 30, "b": 9}, {"a": .25, "b": None}, 12.345,
                        65.),
        "Iteration 0: step 30, 12.3 steps/s. Loss: a 0.25."),
-      ("progress_with_checks",
-       events.Progress(
-           0, 30, {"a": 30}, {"a": .25}, None, 65., {
-               "d": early_stopping.CheckedLoss(math.nan, None, None, 0),
-               "a": early_stopping.CheckedLoss(.5, .125, 20, 4),
-               "b": early_stopping.CheckedLoss(.75, .375, 10, 0)}),
-       "Iteration 0: step 30. Loss: a 0.25. Held-out loss: a 0.5 (best 0.125, "
-       "4 left), d nan (ended), b 0.75 (best 0.375, ended)."),
-      ("progress_with_many_checks",
-       events.Progress(0, 30, {}, {}, checks=dict(
-           {"z": early_stopping.CheckedLoss(.5, .5, 20, 0)},
-           **dict.fromkeys("abcd", early_stopping.CheckedLoss(.5, .5, 20, 1)))),
-       "Iteration 0: step 30. Held-out loss: a 0.5 (best 0.5, 1 left), b 0.5 "
-       "(best 0.5, 1 left), c 0.5 (best 0.5, 1 left), and 2 more."),
       ("progress_of_which_little_is_known",
        events.Progress(0, 30, {"a": 30}, {}), "Iteration 0: step 30."),
       ("no_progress", events.Progress(0, 0, {"a": 0}, {}, 0.),
@@ -137,16 +122,6 @@ class EventTextTest(parameterized.TestCase):
         "Iteration 0 ended after 0:09: t0_a.. won with adanet_loss 0.5, 0.25 "
         "better than t0_b.., the next best of 2 candidates; NaN: t0_c...",
     ], lines[1:])
-
-  def test_checks_may_end_it_earlier(self):
-    progress = events.Progress(
-        0, 10, {"a": 10}, {}, 10., 9.,
-        {"a": early_stopping.CheckedLoss(.5, .25, 5, 3)})
-    self.assertEqual(
-        "Iteration 0 (1 of 3): step 10, 10 steps/s, at most 0:09 left (search: "
-        "at most 0:31). Held-out loss: a 0.5 (best 0.25, 3 left).",
-        self._lines(events.IterationBegan(0, ("a",), (), 100, 0, 3),
-                    progress, progress)[2])
 
   def test_last_step(self):
     self.assertEqual(

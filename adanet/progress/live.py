@@ -7,11 +7,6 @@
     t2_2_layers    ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1983
     t2_1_layer..   ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1764
     t2_2_layers..  ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━━━━━━━━━━━  350/1000  loss 0.1602
-
-With `EarlyStopping`, where there is no room for the loss of the last step too:
-
-    t0_1_layer   ━━╺━━━━━━━━━━  1350/9000  held-out 0.3312, best 0.2872, 4 left
-    t0_2_layers  ━╺━━━━━━━━━━━  1100/9000  held-out 0.2915, best 0.2747, ended
 """
 
 import contextlib
@@ -69,37 +64,12 @@ class _CellOutput:
 
 def _shown(names: Sequence[str], progress: events.Progress,
            max_rows: int) -> List[str]:
-  """Returns the names that have a row: the candidates with the least loss.
-
-  Held-out losses are the ones that count, where there are any.
-  """
+  """Returns the names that have a row: the candidates with the least loss."""
   def key(name):
-    checked = progress.checks.get(name)
-    loss = checked.best if checked else progress.losses.get(name)
-    return (bool(progress.checks) and checked is None,
-            math.inf if loss is None or math.isnan(loss) else loss)
+    loss = progress.losses.get(name)
+    return math.inf if loss is None or math.isnan(loss) else loss
   best = set(sorted(names, key=key)[:max_rows])
   return [name for name in names if name in best]
-
-
-def _loss_texts(progress: events.Progress, names: Sequence[str]
-               ) -> Iterator[List[str]]:
-  """Yields the texts about the losses of names, the long ones first."""
-  losses, checks = [], []
-  for name in names:
-    loss, checked = progress.losses.get(name), progress.checks.get(name)
-    losses.append("" if loss is None else f"loss {loss:.4g}")
-    parts = event_text.checked(checked) if checked else []
-    held_out = "held-out " * bool(parts) + ", ".join(parts)
-    checks.append([held_out, ", ".join(parts[-2:]), "".join(parts[-2:-1])])
-  if not any(held_out for held_out, *_ in checks):
-    yield losses
-    return
-  width = max(map(len, losses))
-  yield [f"{loss:{width}}{' ' * _GAP}{held_out}".rstrip()
-         for loss, (held_out, *_) in zip(losses, checks)]
-  for texts in zip(*checks):
-    yield [text or loss for loss, text in zip(losses, texts)]
 
 
 def _cell(text):
@@ -235,12 +205,9 @@ class LiveProgress:
              for step in map(progress.steps.__getitem__, names)]
     step_width = max(map(len, steps))
     longest = max(len(short(name)) for name in names)
-    # A bar is worth more than the loss of the last step, but not than checks.
-    needed = min(longest, _MIN_NAME_WIDTH)
-    for i, losses in enumerate(_loss_texts(progress, names)):
-      left = width - step_width - max(map(len, losses)) - 2 * _GAP
-      if left >= needed + (_GAP + _MIN_BAR_WIDTH if i == 0 else 0):
-        break
+    losses = ["" if loss is None else f"loss {loss:.4g}"
+              for loss in map(progress.losses.get, names)]
+    left = width - step_width - max(map(len, losses)) - 2 * _GAP
     name_width = min(longest, max(_MIN_NAME_WIDTH, left * 3 // 5))
     bar_width = left - name_width - _GAP
     has_bar = max_steps is not None and bar_width >= _MIN_BAR_WIDTH

@@ -11,7 +11,6 @@ from unittest import mock
 from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.progress import cluster
@@ -145,43 +144,6 @@ $""")
     self.assertLen(rows, 4)
     for row in rows:
       self.assertRegex(row, r"50/100  loss \d")
-
-  @parameterized.parameters(
-      (32, r"best 0.25", r"best 0.5"),
-      (42, r"best 0.25, 2 left", r"best 0.5, ended"),
-      (60, r"held-out 0.375, best 0.25, 2 left",
-       r"held-out 0.75, best 0.5, ended"),
-      (70, r"held-out 0.375, best 0.25, 2 left",
-       r"held-out 0.75, best 0.5, ended"),
-      (100, r"loss 0.125   held-out 0.375, best 0.25, 2 left",
-       r"loss 1       held-out 0.75, best 0.5, ended"))
-  def test_checks(self, columns, of_b, of_a):
-    lines = self._shown([
-        events.IterationBegan(0, tuple("abcd"), (), 2000, 0),
-        events.Progress(
-            0, 10, {"t0_dnn_a": 300, "t0_dnn_b": 1300, "t0_dnn_c": 9,
-                    "t0_dnn_d": 20},
-            {"t0_dnn_a": 1., "t0_dnn_b": .125, "t0_dnn_c": .0625}, checks={
-                "t0_dnn_a": early_stopping.CheckedLoss(.75, .5, 100, 0),
-                "t0_dnn_b": early_stopping.CheckedLoss(.375, .25, 600, 2),
-                "t0_dnn_d": early_stopping.CheckedLoss(
-                    float("nan"), None, None, 0)})], columns)
-    a, b, c, d = (line for line in lines if "/2000" in line)
-    self.assertRegex(a, f"^t0_dnn_a[ ━╺╸]+300/2000  {of_a}$")
-    self.assertRegex(b, f"^t0_dnn_b[ ━╺╸]+1300/2000  {of_b}$")
-    self.assertRegex(c, "^t0_dnn_c .* 9/2000  loss 0.0625$")
-    self.assertRegex(d, "^t0_dnn_d .* 20/2000  .*nan(, ended)?$")
-
-  def test_of_many_the_best_by_their_checks_are_shown(self):
-    subnetworks, _ = _names(15)
-    progress = _progress(subnetworks, 50)._replace(checks={
-        name: early_stopping.CheckedLoss(.5, .25 * (1 + i), 10, 1)
-        for i, name in enumerate(subnetworks[:14])})
-    with mock.patch.dict(os.environ, LINES="30"):
-      text = "\n".join(self._shown([progress]))
-    self.assertIn("\nt0_dnn_11 ", text)
-    self.assertNotIn("\nt0_dnn_12 ", text)
-    self.assertNotIn("\nt0_dnn_14 ", text)  # It was not checked.
 
   def test_many_candidates(self):
     subnetworks, ensembles = _names(40)

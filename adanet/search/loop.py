@@ -356,13 +356,8 @@ def _reached(request):
 
 
 def _has_diverged(trained):
-  """Returns whether the last loss of all new subnetworks is NaN.
-
-  One that has the values of a good check before has not diverged.
-  """
-  checks = trained.checks
-  losses = [0. if name in checks and checks[name].best else
-            trained.progress.losses.get(name, 0.)
+  """Returns whether the last loss of all new subnetworks is NaN."""
+  losses = [trained.progress.losses.get(name, 0.)
             for name in trained.progress.steps
             if name not in trained.candidates.architectures]
   return bool(losses) and all(map(math.isnan, losses))

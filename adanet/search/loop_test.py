@@ -12,7 +12,6 @@ from absl.testing import parameterized
 from adanet import log as logging
 from adanet import replay
 from adanet import waiting
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.engines import engine as engine_lib
@@ -214,16 +213,6 @@ class SearchTest(parameterized.TestCase):
     engine.search(max_iterations=1)
     self.assertEqual(expected + "it reached max_iterations=1",
                      engine.files.end().reason)
-
-  def test_one_with_the_values_of_a_good_check_has_not_diverged(self):
-    one = _trained(0, {"a": 1., "b": 2.}, losses={"a": _NAN, "b": _NAN})
-    name = next(iter(one.progress.losses))
-    checks = early_stopping.NetworkChecks((
-        early_stopping.HeldOutCheck(2, .5),
-        early_stopping.HeldOutCheck(4, _NAN)))
-    engine = _Engine([one._replace(checks={name: checks})])
-    engine.search(max_iterations=1)
-    self.assertEqual("it reached max_iterations=1", engine.files.end().reason)
 
   def test_nothing_new_has_not_diverged(self):
     one = _trained(0, {"a": 1.})

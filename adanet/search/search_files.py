@@ -67,8 +67,7 @@ class SearchFiles:
         ended, members, winner.values,
         {name: numbers for name, numbers in weights.items()
          if len(numbers) == len(members[name])}, progress, progress.global_step,
-        trained.generation, trained.costs, winner.network_losses,
-        trained.checks)
+        trained.generation, trained.costs, winner.network_losses)
     recording.write_or_warn(self._store.write_iteration, record._replace(
         checkpoint=os.path.basename(checkpoint),
         architecture=winner.architecture._replace(

@@ -154,7 +154,7 @@ class Builder:
       labels: tensor, or dict from head to tensor for a multi-head. None where
         there are none: in predictions and exports.
       logits_dimension: int, the size of the last dimension of the logits; for a
-        multi-head a dict from head to int; None for a `KerasHead`.
+        multi-head a dict from head to int.
       training: bool, whether the graph is for training. A subnetwork of an
         earlier iteration is built again with False.
       iteration_step: int64 tensor of shape [], the steps since the iteration

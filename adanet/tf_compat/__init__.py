@@ -15,20 +15,17 @@ Attributes:
   STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables,
     for a device function. It is TensorFlow's own list, which is not public.
   IS_TENSORFLOW_1: bool, whether this is TensorFlow 1.15.
-  eager_device: a function that returns the device of the eager scope as str.
-    No version of TensorFlow has a public function for that.
-  eager_mode: a function that returns the context in which TensorFlow executes
-    eagerly, also where a graph is built. No version has it in public, too.
 
 Each of these loads TensorFlow when it is first read. Importing this module and
 making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
 1.
 """
 
-from typing import Any, Callable, ContextManager, FrozenSet, TYPE_CHECKING
+from typing import Any, FrozenSet, TYPE_CHECKING
 
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import optimizers
+from adanet.tf_compat import tensorflow_internals
 from adanet.tf_compat.metrics import metric_op
 from adanet.tf_compat.run_config import default_session_config
 from adanet.tf_compat.run_config import RunConfig
@@ -45,10 +42,10 @@ if TYPE_CHECKING:
   HAS_KERAS_3: bool
   STANDARD_PS_OPS: FrozenSet[str]
   IS_TENSORFLOW_1: bool
-  eager_device: Callable[[], str]
-  eager_mode: Callable[[], ContextManager[None]]
 else:
 
   def __getattr__(name):
-    value = globals()[name] = getattr(_tensorflow, name)
+    value = globals()[name] = (
+        tensorflow_internals.variable_ops() if name == "STANDARD_PS_OPS" else
+        _tensorflow.__getattr__(name))
     return value

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that optimizers of Keras 3 do in a graph what they do eagerly."""
 
-import functools
 import unittest
 from unittest import mock
 
@@ -45,33 +44,6 @@ class KerasOptimizersTest(parameterized.TestCase):
   def test_optimizer(self, make_optimizer):
     keras_graphs.check_trains_as_eagerly(
         keras_graphs.functional, make_optimizer)
-
-  @parameterized.parameters(level.first([
-      ({}, True), ({"clipnorm": .1}, False),
-      # In float32, 1 - beta would be something else.
-      ({"beta_2": .9999}, False), ({"beta_1": 1. - 1e-8}, False),
-      ({"beta_1": .5, "beta_2": .98}, True),
-      # Keras divides by 0.
-      ({"beta_1": 1.}, False), ({"beta_2": 1.}, False),
-      # A step does more.
-      ({"amsgrad": True}, False), ({"weight_decay": .1}, False),
-      ({"global_clipnorm": .1}, False),
-      ({"clipvalue": .05}, False), ({"use_ema": True}, False),
-      ({"loss_scale_factor": 8.}, False),
-      ({"gradient_accumulation_steps": 2}, False),
-      ({}, False, "constraint"),
-      ({}, False, "functional", True)  # Keras adds the replicas' gradients.
-  ], 3))
-  def test_adam_has_an_op_for_each_variable(
-      self, arguments, expected, model="functional", has_strategy=False):
-    graph = keras_graphs.KerasGraph(keras_graphs.MODELS[model])
-    with mock.patch.object(tf_compat.v2.distribute, "has_strategy",
-                           return_value=has_strategy):
-      graph.minimize(functools.partial(keras.optimizers.Adam, **arguments))
-    self.assertEqual(
-        len(graph.model.trainable_variables) if expected else 0,
-        [op.type for op in graph.graph.get_operations()].count(
-            "ResourceApplyAdam"))
 
   @level.gate
   def test_optimizer_of_tensorflow(self):

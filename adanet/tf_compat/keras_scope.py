@@ -11,56 +11,48 @@ In a scope of this module the names of variables are `<scope>/<Keras's path>`,
 with numbers that begin again. An assignment waits: a later read in the scope
 gets the new value, as in eager execution, and the graph assigns nothing before
 its `updates` run. So the outputs of a layer can be computed without changing
-it, as often as wanted. A constant that is assigned outside of a layer's `call`,
-as where weights are loaded from a file, is where the variable starts.
+the layer, as often as wanted.
+
+Layers, models, optimizers and metrics are made in the scope. State that was
+made, adapted or loaded elsewhere cannot be in a graph: an error names
+`adanet.EnsembleSearch`, which takes models with such state.
 
 Where the program has not imported Keras 3, all of this does nothing.
 """
 
 import contextlib
 import functools
+import re
+import textwrap
 import threading
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+import traceback
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from adanet.tf_compat import _tensorflow
-from adanet.tf_compat import keras_2_names
 from adanet.tf_compat import keras_2_weights
-from adanet.tf_compat import keras_eager
-from adanet.tf_compat import keras_loaded
-from adanet.tf_compat import keras_replaced
+from adanet.tf_compat import keras_internals
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
-_PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
+# Texts of errors about what a graph does not have.
+_NOT_IN_A_GRAPH = re.compile(
+    r"EagerTensor|Eager-defined Tensor|must be from the same graph as|"
+    r"symbolic `?tf\.Tensor|SymbolicTensor|not well defined for a symbolic|"
+    r"only available when eager|Python-style iteration|reset_default_graph|"
+    r"is out of scope and cannot be used|Table not initialized")
+# What Keras adds to the text of an error.
+_ADDED = re.compile(r"\x1b\[[0-9;]*m|Arguments received by .*", re.DOTALL)
+_MAX_TEXT = 300  # Keras may add a whole configuration.
+
+# The state of a generator of seeds, as Keras names it.
+_SEED = "seed_generator_state"
 
 # Where each thread has its scopes, the innermost last.
 _ENTERED = threading.local()
 
 
-def _is_constant(tensor):
-  """Whether a tensor is the same whenever it is computed."""
-  seen = set()
-  waiting = [tensor.op]
-  while waiting:
-    op = waiting.pop()
-    if op.name in seen:
-      continue
-    seen.add(op.name)
-    if op.control_inputs or op.op_def.is_stateful or op.type in _PLACEHOLDERS:
-      return False
-    waiting += [tensor.op for tensor in op.inputs]
-  return True
-
-
-def _as_constant(tensor):
-  """Returns a tensor that waits for nothing; None if the value may change."""
-  if _is_constant(tensor):
-    return tensor
-  value = _tensorflow.v2.get_static_value(tensor)
-  if value is None:
-    return None
-  with _tensorflow.v1.init_scope():
-    return _tensorflow.v1.constant(value, tensor.dtype)
+def _scopes() -> List["KerasScope"]:
+  return _ENTERED.__dict__.setdefault("scopes", [])
 
 
 @functools.lru_cache(maxsize=None)
@@ -71,19 +63,8 @@ def _waiting_class(base):
     """A variable with assignments that wait for the updates of its scope.
 
     Attributes:
-      keras_variable: the `keras.Variable`.
       scope: the `KerasScope` that it was made in.
     """
-
-    @property
-    def initializer(self):
-      started = self.scope.start_of(self)
-      return started[1] if started else super().initializer
-
-    @property
-    def initial_value(self):
-      started = self.scope.start_of(self)
-      return started[0] if started else super().initial_value
 
     def assign(self, value, use_locking=None, name=None, read_value=True):
       if self.scope.takes(self, value):
@@ -139,42 +120,71 @@ def _in_function_of(graph):
   return inner is graph
 
 
-def _is_optimizer(owner):
-  return isinstance(owner, keras_loaded.loaded().optimizers.Optimizer)
+def in_graph(variable: Any) -> Any:
+  """Returns TensorFlow's variable of a `keras.Variable`; else the value."""
+  return variable.value if keras_internals.is_variable(variable) else variable
 
 
-def _global_variables():
-  """Returns the list that the default graph saves and initializes."""
-  return _tensorflow.v1.get_collection_ref(
-      _tensorflow.v1.GraphKeys.GLOBAL_VARIABLES)
+def of_keras(variable: Any) -> Any:
+  """Returns the `keras.Variable` of a variable; else the value.
 
-
-def use(optimizer: Any) -> None:
-  """Lets the default graph save and initialize an optimizer's variables."""
-  known = {id(variable) for variable in _global_variables()}
-  _global_variables().extend(
-      variable for variable in map(keras_loaded.in_graph, optimizer.variables)
-      if id(variable) not in known)
-
-
-@contextlib.contextmanager
-def numbered_anew() -> Iterator[None]:
-  """Lets the names of layers that are made eagerly begin anew, as in a scope.
+  Optimizers of Keras 3 need its constraint and its path.
   """
-  outer = keras_loaded.exchange_state({})
-  try:
-    yield
-  finally:
-    keras_loaded.exchange_state(outer)
+  scope = getattr(variable, "scope", None)
+  return (scope.of_keras(variable) if isinstance(scope, KerasScope)
+          else variable)
+
+
+def _free_name(first):
+  """Returns a name of a variable, which no op of the default graph has yet.
+
+  Args:
+    first: str, the name if it is free; else it gets a number.
+  """
+  graph = _tensorflow.v1.get_default_graph()
+  name, number = first, 0
+  while True:
+    try:
+      graph.get_operation_by_name(name)
+    except KeyError:
+      return name
+    number += 1
+    name = f"{first}_{number}"
+
+
+def _gather(variable):
+  """Returns the function with which `tf.gather` reads rows of a variable.
+
+  Without one, `tf.gather` reads the whole variable: the table of an
+  `Embedding`, in each step, over the network from a parameter server.
+  """
+  if not _scopes() or _tensorflow.v2.executing_eagerly():
+    raise AttributeError("sparse_read")
+  return variable.value.sparse_read  # A tensor, as of an autocast, has none.
+
+
+def _reason(error):
+  """Returns one line about an error that Keras has raised; "" for another."""
+  modules = [frame.f_globals.get("__name__", "").split(".")[0]
+             for frame, _ in traceback.walk_tb(error.__traceback__)]
+  if "keras" not in modules:
+    return ""
+  text = _ADDED.sub("", str(error))
+  needs_eager = _NOT_IN_A_GRAPH.search(text)
+  text = textwrap.shorten(text, _MAX_TEXT)
+  if needs_eager or (
+      isinstance(error, TypeError) and modules[-1] == "tensorflow"):
+    return (
+        "Keras needs eager execution for this model: make and adapt all of its "
+        "layers in the builder, with a call that can be traced, or train the "
+        f"model with adanet.EnsembleSearch ({text})")
+  return text if isinstance(error, ValueError) else ""
 
 
 class KerasScope:
   """The variables and assignments of one builder with Keras 3.
 
   `entered` can be entered again and goes on where it ended.
-
-  Attributes:
-    eager: `keras_eager.EagerState`, what it uses of eager layers.
   """
 
   def __init__(self, name: str) -> None:
@@ -189,15 +199,10 @@ class KerasScope:
     self._active = False
     # From a variable's name to the variable, and to its new value.
     self._assigned: Dict[str, Tuple[Any, Any]] = {}
-    # The names of variables with a waiting value that is not read, because it
-    # was computed before they got the value that they start from.
-    self._outdated: Set[str] = set()
-    # From a variable's name to the value it starts from, and the initializer.
-    self._starts: Dict[str, Tuple[Any, Any]] = {}
     self._in_functions: List[str] = []
-    # From a variable's name to Keras's variable, and its owner.
-    self._made: Dict[str, Tuple[Any, Any]] = {}
-    self.eager = keras_eager.EagerState(name)
+    self._refused = ""  # Why an assignment was refused.
+    # From a variable's name to what Keras tells of it.
+    self._made: Dict[str, keras_internals.Made] = {}
 
   @contextlib.contextmanager
   def entered(self) -> Iterator[None]:
@@ -205,39 +210,49 @@ class KerasScope:
 
     Raises:
       ValueError: Keras is used, and does not compute with TensorFlow, or with
-        layers of another graph; or Keras 2 loads weights.
+        state that is not of this graph; or Keras 2 loads weights.
     """
-    with keras_2_names.numbered_apart(self._state_of_keras_2), \
-         keras_2_weights.not_loaded(self._name), self._entered_keras_3():
+    with self._numbered(), keras_2_weights.not_loaded(self._name):
+      if _tensorflow.HAS_KERAS_3:
+        with self._entered_keras_3():
+          yield
+      else:
+        yield
+
+  @contextlib.contextmanager
+  def _numbered(self):
+    """Lets the numbers in the names of Keras 2's layers begin anew."""
+    exchange = functools.partial(
+        keras_internals.numbers_of_keras_2,
+        _tensorflow.v1.get_default_graph())
+    outer = exchange(self._state_of_keras_2)
+    try:
       yield
+    finally:
+      self._state_of_keras_2 = exchange(outer)
 
   @contextlib.contextmanager
   def _entered_keras_3(self):
     """Lets Keras 3 build in this scope."""
-    if not _tensorflow.HAS_KERAS_3:
-      yield
-      return
-    outer = keras_loaded.exchange_state(self._state)
-    scopes = _ENTERED.__dict__.setdefault("scopes", [])
-    scopes.append(self)
+    outer = keras_internals.exchange_state(self._state)
+    _scopes().append(self)
     self._active = True
     try:
-      with _tensorflow.v1.variable_creator_scope(self._make), \
-           self.eager.entered(), keras_replaced.replaced():
+      with _tensorflow.v1.variable_creator_scope(self._make):
         yield
     except Exception as error:
-      if keras_loaded.has_raised(error):
-        keras_loaded.check_keras()
-      reason = self.eager.reason(error) or keras_loaded.reason(error)
+      # Keras puts its own text around the text of an error.
+      reason = self._refused or _reason(error)
       if reason:
+        keras_internals.check_keras()
         raise ValueError(f"{self._name}: {reason}") from error
       raise
     finally:
       self._active = False
-      scopes.pop()
-      self._state = keras_loaded.exchange_state(outer)
+      _scopes().pop()
+      self._state = keras_internals.exchange_state(outer)
       if self._state.get("object_name_uids"):
-        keras_loaded.check_keras()
+        keras_internals.check_keras()
 
   @contextlib.contextmanager
   def in_function(self) -> Iterator[None]:
@@ -250,16 +265,16 @@ class KerasScope:
 
   def _make(self, next_creator, **kwargs):
     """Makes a variable: a creator of `variable_creator_scope`."""
-    if keras_loaded.loaded() is None or _tensorflow.v2.executing_eagerly():
+    found = None if _tensorflow.v2.executing_eagerly() else (
+        keras_internals.variable_in_the_making(kwargs.get("name")))
+    if found is None:
       return next_creator(**kwargs)
-    keras_variable, owner = (
-        self.eager.copying or keras_loaded.variable_in_the_making())
-    if keras_variable is None:
-      return next_creator(**kwargs)
-    keras_loaded.check_keras()
+    keras_internals.check_keras()
+    keras_variable = keras_internals.loaded().Variable
+    if not hasattr(keras_variable, "sparse_read"):
+      keras_variable.sparse_read = property(_gather)
     # With the slash, no scope of ops gives it a number.
-    kwargs["name"] = keras_eager.free_name(
-        f"{self._name}/{keras_variable.path}") + "/"
+    kwargs["name"] = _free_name(f"{self._name}/{found.path}") + "/"
     # A constant that waits for nothing, whatever the scope of ops waits for.
     constant = _tensorflow.v2.get_static_value(kwargs["initial_value"])
     if constant is not None:
@@ -267,18 +282,41 @@ class KerasScope:
     made = next_creator(**kwargs)
     made.__class__ = _waiting_class(type(made))
     made.scope = self
-    made.keras_variable = keras_variable
-    self._made[made.name] = keras_variable, owner
-    if _is_optimizer(owner):
-      # A compiled model has an optimizer in each graph, and uses it in one.
-      variables = _global_variables()
-      variables[:] = [v for v in variables if v is not made]
+    self._made[made.name] = found
     return made
+
+  def of_keras(self, variable: Any) -> Any:
+    """Returns the `keras.Variable` of a variable of this scope."""
+    made = self._made[variable.name]
+    known = made.variable, *getattr(made.owner, "variables", ())
+    return next((one for one in known if in_graph(one) is variable), variable)
 
   def is_frozen(self, variable: Any) -> bool:
     """Whether Keras does not train a variable, or the layer that has it."""
-    return not all(getattr(part, "trainable", True)
-                   for part in self._made.get(variable.name, ()))
+    return variable.name in self._made and not all(
+        getattr(part, "trainable", True) for part in (
+            self.of_keras(variable), self._made[variable.name].owner))
+
+  def _is_fixed(self, tensor):
+    """Whether neither a variable nor an input changes a tensor.
+
+    Random numbers count as fixed: a layer that draws them to assign them draws
+    initial values.
+    """
+    seen = set()
+    waiting = [tensor.op]
+    while waiting:
+      op = waiting.pop()
+      if op.name in seen:
+        continue
+      seen.add(op.name)
+      draws = ("Random" in op.type or op.type == "TruncatedNormal" or
+               _SEED in op.name)
+      if op.type.startswith("Placeholder") or op.op_def.is_stateful and not (
+          draws or op.type in _READS):
+        return False
+      waiting += [tensor.op for tensor in op.inputs]
+    return True
 
   def waits(self, variable: Any) -> bool:
     """Whether an assignment to a variable now waits for `updates`."""
@@ -288,60 +326,40 @@ class KerasScope:
   def takes(self, variable: Any, value: Any) -> bool:
     """Takes the value assigned to a variable, if no op is to assign it now.
 
-    It waits for `updates`. A constant that no function assigns in each step is
-    the variable's initial value.
+    The value waits for `updates`.
 
     Raises:
       ValueError: the variable is an optimizer's. Its branches and comparisons
-        would not work as they do eagerly. Or it is loaded, with no constant.
+        would not work as they do eagerly. Or the value is the same in each
+        step, as weights of a file are.
     """
     if self.waits(variable):
-      value = _as(variable, value)
-      function = keras_loaded.assigning_function()
-      if function not in keras_loaded.EACH_STEP:
-        constant = _as_constant(value)
-        if constant is not None:
-          self._start(variable, constant)
-          return True
-      owner = self._made[variable.name][1]
-      if _is_optimizer(owner):
+      keras = keras_internals.loaded()
+      owner = self._made[variable.name].owner
+      if isinstance(owner, keras.optimizers.Optimizer):
         raise ValueError(
             f"{owner!r} is applied in a graph: call "
             "adanet.tf_compat.optimizers.minimize(optimizer, loss, var_list) "
             "instead, which returns the train op.")
-      if function in keras_loaded.ONCE:
-        raise ValueError(
-            f"{variable.op.name}: {function} assigns {value.op.name}, which "
-            "variables, inputs or random numbers change: expected a constant, "
-            "such as an array of numpy.")
+      value = _as(variable, value)
+      if _SEED not in variable.name and not isinstance(
+          owner, keras.metrics.Metric) and self._is_fixed(value):
+        self._refused = self._refused or (
+            f"{variable.op.name} is assigned {value.op.name}, which each step "
+            "would assign again: give the layer an initializer in place of "
+            "load_model, load_weights, set_weights or adapt, or train the "
+            "model with adanet.EnsembleSearch.")
+        raise ValueError(self._refused)
       self._assigned[variable.name] = variable, value
-      self._outdated.discard(variable.name)
       return True
     if self._active and _in_function_of(variable.graph):
       self._in_functions.append(variable.name)
       return True
     return False
 
-  def _start(self, variable, constant):
-    """Lets a variable start from a constant."""
-    v1 = _tensorflow.v1
-    with v1.init_scope(), v1.name_scope(None), v1.device(variable.device):
-      with self.in_function():
-        initializer = variable.assign(
-            constant, name=variable.op.name + "/Assign", read_value=False)
-    self._starts[variable.name] = constant, initializer
-    self._outdated.add(variable.name)
-
-  def start_of(self, variable: Any) -> Optional[Tuple[Any, Any]]:
-    """Returns the constant that a variable starts from, and its initializer.
-
-    None for a variable that starts as Keras says.
-    """
-    return self._starts.get(variable.name)
-
   def assigned_to(self, variable: Any) -> Any:
-    """Returns the tensor that waits for a variable; None for none."""
-    if not self._active or variable.name in self._outdated:
+    """Returns the tensor that waits for a variable; None if none does."""
+    if not self._active:
       return None
     return self._assigned.get(variable.name, (None, None))[1]
 
@@ -394,28 +412,32 @@ def apart() -> Iterator[List[Any]]:
   """Keeps assignments in a block out of the updates of the scope.
 
   Yields:
-    A list. At the end of the block it has the ops that assign it.
+    A list. At the end of the block it has the ops of the assignments.
   """
-  scopes = getattr(_ENTERED, "scopes", [])
-  if not scopes:
+  if not _scopes():
     yield []
     return
-  with scopes[-1].apart() as ops:
+  with _scopes()[-1].apart() as ops:
     yield ops
+
+
+def _scope_of(variable):
+  scope = getattr(in_graph(variable), "scope", None)
+  return scope if isinstance(scope, KerasScope) else None
 
 
 def updates_of(variables: Sequence[Any]) -> List[Any]:
   """Returns the ops of the waiting assignments to variables of Keras 3.
 
   Args:
-    variables: `keras.Variable`s. For one that was not made in a scope of the
-      default graph there is no op.
+    variables: `keras.Variable`s. For a variable that was not made in a scope of
+      the default graph there is no op.
   """
   ops = []
   for variable in variables:
-    scope = getattr(keras_loaded.in_graph(variable), "scope", None)
-    if isinstance(scope, KerasScope):
-      ops += scope.updates_of([keras_loaded.in_graph(variable)])
+    scope = _scope_of(variable)
+    if scope is not None:
+      ops += scope.updates_of([in_graph(variable)])
   return ops
 
 
@@ -427,7 +449,7 @@ def assigning(variables: Sequence[Any]) -> Iterator[None]:
   """
   with contextlib.ExitStack() as stack:
     for variable in variables:
-      scope = getattr(keras_loaded.in_graph(variable), "scope", None)
-      if isinstance(scope, KerasScope):
+      scope = _scope_of(variable)
+      if scope is not None:
         stack.enter_context(scope.in_function())
     yield

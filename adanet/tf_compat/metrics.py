@@ -5,7 +5,7 @@
 from typing import Any
 
 from adanet.tf_compat import _tensorflow
-from adanet.tf_compat import keras_loaded
+from adanet.tf_compat import keras_internals
 from adanet.tf_compat import keras_scope
 
 
@@ -45,8 +45,8 @@ def metric_op(metric: Any) -> Any:
   if isinstance(metric, (tuple, list)) or not callable(
       getattr(metric, "result", None)):
     return metric
-  is_keras_3 = all(keras_loaded.is_variable(one) for one in metric.variables)
-  variables = [keras_loaded.in_graph(one) for one in metric.variables]
+  is_keras_3 = all(keras_internals.is_variable(one) for one in metric.variables)
+  variables = [keras_scope.in_graph(one) for one in metric.variables]
   updates = (keras_scope.updates_of(metric.variables) if is_keras_3
              else getattr(metric, "updates", None))
   if not updates:

@@ -8,10 +8,9 @@ import functools
 import re
 from typing import Any, Sequence
 
-from adanet.tf_compat import _keras_adam
 from adanet.tf_compat import _optimizer_names
 from adanet.tf_compat import _tensorflow
-from adanet.tf_compat import keras_loaded
+from adanet.tf_compat import keras_internals
 from adanet.tf_compat import keras_scope
 
 
@@ -33,21 +32,6 @@ def _has_number(optimizer):
   """
   name = re.sub(r"_[0-9]+\Z", "", optimizer.name)
   return name.replace("_", "") == type(optimizer).__name__.lower()
-
-
-def _excluded_names(optimizer):
-  """Returns the names of variables that weight decay leaves out.
-
-  Raises:
-    ValueError: it leaves out some variables, which other graphs do not have.
-  """
-  if getattr(optimizer, "_exclude_from_weight_decay", None):
-    raise ValueError(
-        "exclude_from_weight_decay got var_list, and only var_names are the "
-        "same in each graph.")
-  pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
-  return [pattern.pattern] if pattern else list(
-      getattr(optimizer, "_exclude_from_weight_decay_names", None) or ())
 
 
 def _plain(value):
@@ -72,7 +56,7 @@ def _copies(optimizer):
   """Returns a function that makes copies of a Keras optimizer."""
   config = optimizer.get_config()
   make = functools.partial(
-      _copy, type(optimizer), config, _excluded_names(optimizer))
+      _copy, type(optimizer), config, keras_internals.excluded_names(optimizer))
   if not _is_keras_3(optimizer):
     return make
   if _has_number(optimizer):
@@ -80,11 +64,11 @@ def _copies(optimizer):
   inner = getattr(optimizer, "inner_optimizer", None)
   if inner is not None and _has_number(inner):
     del config["inner_optimizer"]["config"]["name"]
-  state = keras_loaded.exchange_state({})  # It is not one of the program's.
+  state = keras_internals.exchange_state({})  # It is not one of the program's.
   try:
     make()  # Where it fails, the user is told now.
   finally:
-    keras_loaded.exchange_state(state)
+    keras_internals.exchange_state(state)
   return make
 
 
@@ -112,44 +96,11 @@ def for_any_graph(optimizer: Any) -> Any:
   return optimizer
 
 
-def _exclude_by_path(optimizer, variables):
-  """Lets Keras 3 search the names without weight decay in its own paths.
-
-  It searches in the names in the graph, which begin with the builder's name.
-  """
-  pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
-  if pattern is None:
-    return
-  given = getattr(optimizer, "_exclude_from_weight_decay", ())
-  key = optimizer._var_key  # pylint: disable=protected-access
-  optimizer.exclude_from_weight_decay(var_list=[
-      variable for variable in variables if key(variable) in given or
-      pattern.search(getattr(variable, "path", variable.name))])
-
-
-def _sum_over_one_replica(optimizer):
-  """Lets an optimizer of Keras take its gradients as they are.
-
-  It adds up the gradients of all replicas. Where there is one, that changes
-  nothing, but TensorFlow registers a gradient of the sum, which keeps the whole
-  graph in memory until the process ends.
-  """
-  if _tensorflow.v2.distribute.has_strategy():
-    return
-  for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
-    for name in ("_all_reduce_sum_gradients",  # Keras 3.
-                 "aggregate_gradients"):  # Keras 2.
-      package = getattr(
-          getattr(type(one), name, None), "__module__", "").split(".")[0]
-      if package in ("keras", "tf_keras"):  # Not a method of the user's.
-        setattr(one, name, list)
-
-
 def _beside(update_step):
   """Returns an optimizer's `update_step`, computed where the variable is."""
 
   def beside(gradient, variable, *args, **kwargs):
-    with _tensorflow.v1.device(keras_loaded.in_graph(variable).device):
+    with _tensorflow.v1.device(keras_scope.in_graph(variable).device):
       return update_step(gradient, variable, *args, **kwargs)
 
   return beside
@@ -195,8 +146,8 @@ def _eagerly(trace):
 def _keras_3_step(optimizer, loss, var_list):
   """Returns the op of one step of an optimizer of Keras 3."""
   tf = _tensorflow.v1
-  keras_loaded.check_keras()
-  graphs = [getattr(keras_loaded.in_graph(variable), "graph", None)
+  keras_internals.check_keras()
+  graphs = [getattr(keras_scope.in_graph(variable), "graph", None)
             for variable in optimizer.variables]
   if any(graph is not tf.get_default_graph() for graph in graphs):
     raise ValueError(
@@ -204,9 +155,9 @@ def _keras_3_step(optimizer, loss, var_list):
         "expected one that this graph alone uses. Make it in "
         "build_subnetwork_train_op, or give a function that makes it.")
   if not optimizer.built:
-    variables = [keras_loaded.of_keras(variable) for variable in var_list]
+    variables = [keras_scope.of_keras(variable) for variable in var_list]
     for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
-      _exclude_by_path(one, variables)
+      keras_internals.exclude_by_path(one, variables)
     try:
       optimizer.build(variables)
     except (AttributeError, NotImplementedError, ValueError) as error:
@@ -223,9 +174,8 @@ def _keras_3_step(optimizer, loss, var_list):
     raise ValueError(
         f"optimizer={optimizer!r}: the loss depends on no variable of "
         f"{[variable.name for variable in var_list]}.")
-  keras_scope.use(optimizer)
-  _sum_over_one_replica(optimizer)
-  trained = [keras_loaded.of_keras(variable) for _, variable in pairs]
+  keras_internals.sum_over_one_replica(optimizer)
+  trained = [keras_scope.of_keras(variable) for _, variable in pairs]
 
   def apply(gradients):
     with _steps_beside_variables(optimizer):
@@ -245,19 +195,7 @@ def _keras_3_step(optimizer, loss, var_list):
     return _trace(apply, gradients)
 
   with keras_scope.assigning(trained + optimizer.variables):
-    short = _keras_adam.step(optimizer, gradients, trained)
-    if short is not None:
-      return short
-    try:
-      step = _eagerly(trace)
-    except (NotImplementedError, ValueError) as error:
-      if "Unknown variable" not in str(error):
-        raise
-      raise ValueError(
-          f"optimizer={optimizer!r} was built for other variables. If it "
-          "comes with a model from an .h5 file, call load_model with "
-          "compile=False, and give an optimizer.") from error
-    return step(gradients).op
+    return _eagerly(trace)(gradients).op
 
 
 def _keras_step(optimizer, loss, var_list):
@@ -270,7 +208,7 @@ def _keras_step(optimizer, loss, var_list):
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(loss, var_list), var_list) if gradient is not None]
   optimizer.build([variable for _, variable in pairs])
-  _sum_over_one_replica(optimizer)
+  keras_internals.sum_over_one_replica(optimizer)
 
   def apply(gradients):
     with _steps_beside_variables(optimizer):
@@ -311,7 +249,7 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
     optimizer = optimizer()
   if optimizer is None:
     return tf.no_op()
-  var_list = [keras_loaded.in_graph(variable) for variable in var_list]
+  var_list = [keras_scope.in_graph(variable) for variable in var_list]
   has_refs = any(
       variable.dtype.name.endswith("_ref") for variable in var_list)
   given = optimizer

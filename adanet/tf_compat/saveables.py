@@ -6,21 +6,21 @@ import functools
 from typing import Any, Sequence
 
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import tensorflow_internals
 
 
 @functools.lru_cache(maxsize=None)
 def _kinds():
   """Returns two classes, made when TensorFlow is needed."""
-  # pylint: disable=g-direct-tensorflow-import,g-import-not-at-top
-  from tensorflow.python.training.saving import saveable_object
+  saveable_object, save_spec = tensorflow_internals.saveable_classes()
 
-  class Tensors(saveable_object.SaveableObject):
+  class Tensors(saveable_object):
     """The data that a `Saver` saves; it is never restored."""
 
     def restore(self, restored_tensors, restored_shapes):
       return _tensorflow.v1.no_op()
 
-  return Tensors, saveable_object.SaveSpec
+  return Tensors, save_spec
 
 
 def add(names: Sequence[str], tensors: Sequence[Any]) -> None:

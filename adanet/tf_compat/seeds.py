@@ -17,11 +17,11 @@ import hashlib
 import itertools
 import pickle
 import random
-import sys
 import threading
 from typing import Any, Dict, Iterator, NamedTuple, Optional
 
-from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import keras_internals
+from adanet.tf_compat import tensorflow_internals
 import numpy as np
 
 # The generators belong to the process, and parts of a search may be built in
@@ -72,12 +72,12 @@ class UnseededOps:
   @property
   def op_seed(self) -> Optional[int]:
     """The seed of the next op without one; None for TensorFlow's first."""
-    counts = _op_counts()
+    counts = tensorflow_internals.op_counts()
     return self._op_seed if counts is None else counts.get(self)
 
   @op_seed.setter
   def op_seed(self, seed: Optional[int]) -> None:
-    counts = _op_counts()
+    counts = tensorflow_internals.op_counts()
     if counts is None:
       self._op_seed = seed
     elif seed is None:
@@ -94,40 +94,13 @@ class UnseededOps:
     return self._op_seed - 1
 
 
-def _op_counts():
-  """Returns TensorFlow's counts of a graph's unseeded ops, or None.
-
-  They are not public: they are in the module of a public function. TensorFlow 1
-  has none, and asks the graph.
-  """
-  module = sys.modules[_tensorflow.v1.get_seed.__module__]
-  return getattr(module, "_graph_to_seed_dict", None)
-
-
-def _keras_generators():
-  """Returns the module of Keras 2's generator, where it is loaded, or None."""
-  for module in ("tf_keras.src.backend", "keras.src.backend"):
-    holder = getattr(sys.modules.get(module), "_SEED_GENERATOR", None)
-    if holder is not None:
-      return holder
-  return None
-
-
-def _keras_3_seeds():
-  """Returns the module that has Keras 3's `random`, if it is loaded, or None.
-
-  The module is not public.
-  """
-  module = sys.modules.get("keras.src.random.seed_generator")
-  return module if hasattr(module, "python_random") else None
-
-
 def _current(graph):
   """Returns the `_SeedState` that is in use."""
   return _SeedState(graph.seed, graph.op_seed, random.getstate(),
                  np.random.get_state(),
-                 getattr(_keras_generators(), "generator", None),
-                 getattr(_keras_3_seeds(), "python_random", None))
+                 getattr(keras_internals.seeds_of_keras_2(), "generator", None),
+                 getattr(keras_internals.seeds_of_keras_3(), "python_random",
+                         None))
 
 
 def _use(graph, source):
@@ -136,10 +109,10 @@ def _use(graph, source):
   graph.op_seed = source.op_seed
   random.setstate(source.python)
   np.random.set_state(source.numpy)
-  generators = _keras_generators()
+  generators = keras_internals.seeds_of_keras_2()
   if generators is not None:
     generators.generator = source.keras
-  keras_3_seeds = _keras_3_seeds()
+  keras_3_seeds = keras_internals.seeds_of_keras_3()
   if keras_3_seeds is not None and source.keras_3 is not None:
     keras_3_seeds.python_random = source.keras_3
 

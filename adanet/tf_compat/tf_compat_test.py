@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the access to TensorFlow, on every version of it."""
 
-import inspect
 import re
 import subprocess
 import sys
+from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import tensorflow_internals
 
 
-class TfCompatTest(absltest.TestCase):
+class TfCompatTest(parameterized.TestCase):
 
   def test_keras_works_in_a_graph_of_tensorflow_1(self):
     tf = tf_compat.v1
@@ -31,18 +33,25 @@ class TfCompatTest(absltest.TestCase):
                               tf_compat.STANDARD_PS_OPS)
 
   def test_eager_device(self):
-    with _tensorflow.eager_mode():  # For TensorFlow 1.15.
-      self.assertEqual("", tf_compat.eager_device())
-      with tf_compat.v2.device("/device:CPU:0"):
-        self.assertEndsWith(tf_compat.eager_device(), "/device:CPU:0")
+    self.assertEqual("", tensorflow_internals.eager_device())
+    with tf_compat.v2.device("/device:CPU:0"):
+      if tf_compat.v2.executing_eagerly():  # Not in TensorFlow 1.15.
+        self.assertEndsWith(
+            tensorflow_internals.eager_device(), "/device:CPU:0")
+
+  @parameterized.parameters("STANDARD_PS_OPS", "_RoundRobinStrategy")
+  def test_a_tensorflow_without_a_name(self, name):
+    module = tensorflow_internals.device_setter()
+    with mock.patch.object(module, name, None):
+      with self.assertRaisesRegex(
+          RuntimeError, rf"^TensorFlow [0-9.]+ has no {name}, which adanet "
+          r"needs for the devices of variables: install TensorFlow 1\.15"):
+        tensorflow_internals.device_setter()
 
   def test_docstring_names_every_name(self):
     # The documentation is made from it.
-    functions = [
-        name for name, value in vars(_tensorflow).items()
-        if inspect.isfunction(value) and not name.startswith("_")]
     self.assertCountEqual(
-        functions + list(_tensorflow.LOADERS),
+        ["STANDARD_PS_OPS", *_tensorflow.LOADERS],
         re.findall(r"^  (\w+): ", tf_compat.__doc__, re.MULTILINE))
 
   def test_unknown_name(self):

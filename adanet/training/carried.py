@@ -12,7 +12,6 @@ from typing import Any, DefaultDict, Iterable, List, Mapping, Sequence, Tuple
 
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
-from adanet.core import early_stopping
 from adanet.core import graph_parts
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import saveables
@@ -56,8 +55,7 @@ def names(stored: Iterable[str], in_graph: Iterable[str], number: int,
     known: dict from the name of a network to the names of its variables
       without its optimizer's, where that is known.
   """
-  left = {name for name in set(stored).difference(in_graph)
-          if not name.endswith(early_stopping.STORED)}
+  left = set(stored).difference(in_graph)
   carried = {name for name in left if not _ITERATION.match(name)}
   for earlier, architecture in winners:
     if earlier < number:

@@ -55,7 +55,6 @@ class FingerprintCheck:
                max_iterations: Optional[int],
                builder_names: Iterable[str] = (),
                graphs: Mapping[str, fingerprint.Graph] = {},
-               features: Mapping[str, fingerprint.InputFeature] = {},
                has_weights: bool = True, resumes: bool = True):
     """Warns if the search before was another one. Writes nothing yet.
 
@@ -65,13 +64,12 @@ class FingerprintCheck:
       max_iterations: int or None.
       builder_names: of the iteration's builders, if they are known.
       graphs: of an `Iteration`.
-      features: of an `Iteration`.
       has_weights: whether training begins with weights of the search before.
       resumes: whether these are of this iteration, too.
     """
     self._model = model
     self._now = fingerprint.of(model.search, max_iterations, dict(
-        {f"t{number}_{name}": {} for name in builder_names}, **graphs), features)
+        {f"t{number}_{name}": {} for name in builder_names}, **graphs))
     before = model.model_dir.fingerprint() if has_weights else None
     self._before = (before or self._now).at(number, resumes)
     self._warn(self._before.differences(self._now, number))

@@ -111,7 +111,7 @@ class FingerprintCheckTest(parameterized.TestCase):
     model = types.SimpleNamespace(
         model_dir=self._model_dir, search=types.SimpleNamespace(
             head=type(head, (), {})(), ensemblers=[], strategies=[],
-            max_iteration_steps=4, early_stopping=None))
+            max_iteration_steps=4))
     with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
       logging.warning("assertLogs wants one.")
       check = fingerprint_check.FingerprintCheck(

@@ -5,13 +5,11 @@
 import enum
 import math
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
-from typing import Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import selection
-from adanet.training import held_out_checks
 from adanet.training import hooks as hooks_lib
 from adanet.training import loop_context
 from adanet.training import runs as runs_lib
@@ -40,11 +38,6 @@ class Ending(enum.Enum):
   SIGNAL = "a signal asked for a stop"
 
 
-# A network has the values of its best check after these.
-_LAST_CHECKS = (
-    Ending.ITERATION_OVER, Ending.TIME_IS_UP, Ending.INPUT_ENDED)
-
-
 class Loop:
   """Trains one iteration, or a worker's share of it.
 
@@ -67,7 +60,6 @@ class Loop:
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                context: loop_context.LoopContext,
-               checks: Optional[held_out_checks.HeldOutChecks] = None,
                input_turn: Any = None):
     """Trains nothing yet.
 
@@ -82,7 +74,6 @@ class Loop:
       saver: `Saver`.
       summaries: `TrainingSummaries`.
       context: `LoopContext`.
-      checks: `HeldOutChecks` of all that train here; None for no checks.
       input_turn: see `Input.turn`.
     """
     self._number = number
@@ -96,7 +87,6 @@ class Loop:
     self._saver = saver
     self._summaries = summaries
     self._context = context
-    self._checks = checks
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
     self._lag_limit = turns_lib.LagLimit(iteration_steps, context.untrained)
     self._active = dict(ops.trainees)
@@ -252,31 +242,6 @@ class Loop:
       self._turns.served(names[0] if is_subnetwork else turns_lib.ENSEMBLES,
                          seconds)
     self._take(names, values)
-    self._check(session)
-
-  def _check(self, session, is_last=False):
-    """Checks networks where it is time to, and ends the ones that are done.
-
-    Args:
-      session: `Session`.
-      is_last: whether none trains further, but may in a later call.
-    """
-    checks = self._checks
-    if checks is None:
-      return
-    networks = {name: self.steps[name] for name in checks.by_network}
-    ends = checks.check(session, {
-        name: step for name, step in networks.items()
-        if step and (is_last or name not in self._active or
-                     checks.is_due(step))})
-    for name, reason in ends.items():
-      is_nan = not math.isfinite(checks.by_network[name].checks[-1].loss)
-      self._stop(name, reason, is_complete=not is_nan, is_nan=is_nan)
-    checks.end(session, {
-        name: self._hooks.stops[name] for name in networks
-        if name not in self._active and name in self._hooks.stops})
-    if is_last and checks.put_back(session):
-      self._saver.forget()  # It may have saved this step as it was before.
 
   def _take_observed(self, steps):
     """Takes over the steps that other tasks have trained."""
@@ -352,8 +317,7 @@ class Loop:
                  ] or [0]) / rate
     return events.Progress(
         self._number, self.global_step, dict(self.steps),
-        {name: float(loss) for name, loss in self.losses.items()}, rate, left,
-        self._checks.standings() if self._checks else {})
+        {name: float(loss) for name, loss in self.losses.items()}, rate, left)
 
   def _report_progress(self, started, first_step):
     seconds = time.time() - started
@@ -443,7 +407,5 @@ class Loop:
     if (self._input_ended and ending == Ending.ITERATION_OVER and
         not self._has_all_steps()):
       ending = Ending.INPUT_ENDED
-    if ending in _LAST_CHECKS:
-      self._check(session, is_last=True)
     self._report_progress(started, first_step)
     return ending

@@ -12,7 +12,6 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.training import hooks
@@ -612,129 +611,6 @@ class BehindTest(LoopTest):
                    _ENSEMBLES, 2)})
     self.assertEqual(dict.fromkeys(_ENSEMBLES, 6), self.steps(_ENSEMBLES))
     self.assertEqual(dict.fromkeys(_NAMES, 5), self.steps(_NAMES))
-
-
-class _Checks:
-  """Checks that end networks at steps that the test says.
-
-  Attributes:
-    seen: list of dicts: the steps of the networks of each pass.
-    ended: dict from a network to the reason.
-    put_back_at: list of all steps at each last pass.
-  """
-
-  def __init__(self, runs, ends, loss=1.):
-    self.by_network = dict.fromkeys(_NAMES, early_stopping.NetworkChecks((
-        early_stopping.HeldOutCheck(1, loss),)))
-    self.seen = []
-    self.ended = {}
-    self.put_back_at = []
-    self._runs, self._ends = runs, ends
-
-  def is_due(self, step):
-    return step % 3 == 0
-
-  def check(self, session, steps):
-    new = {name: step for name, step in steps.items() if name not in self.ended}
-    if new:
-      self.seen.append(new)
-    return {name: "no gain" for name, step in new.items()
-            if self._ends.get(name) == step}
-
-  def end(self, session, reasons):
-    for name, reason in reasons.items():
-      self.ended.setdefault(name, (reason, self._runs.steps[name]))
-
-  def put_back(self, session):
-    self.put_back_at.append(dict(self._runs.steps))
-    return len(self.ended) < len(self.by_network)
-
-  def standings(self):
-    return {"a": "as it stands"}
-
-
-class ChecksTest(LoopTest):
-
-  def _checked(self, ends=None, num_batches=None, **arguments):
-    self.make(_ops(), **arguments)
-    self.runs.num_batches = num_batches
-    self.checks = self.loop._checks = _Checks(self.runs, ends or {})
-    return self.loop.run(self.runs)
-
-  def test_each_network_ends_by_itself(self):
-    self.assertEqual(
-        _Ending.ITERATION_OVER, self._checked({"a": 3, "b": 9}))
-    self.assertEqual({"a": 3, "b": 9, "c": _STEPS}, self.steps(_NAMES))
-    self.assertEqual(
-        {"a": ("no gain", 3), "b": ("no gain", 9),
-         "c": (f"Training complete after {_STEPS} steps.", _STEPS)},
-        self.checks.ended)
-    self.assertEqual(
-        [{"a": 3, "b": 3, "c": 3}, {"b": 6, "c": 6}, {"b": 9, "c": 9},
-         {"c": _STEPS}], self.checks.seen)
-    self.assertEqual(
-        [("a", "no gain", 3), ("b", "no gain", 9)], self.noted[:2])
-
-  def test_a_network_is_checked_at_its_last_step(self):
-    self._checked(iteration_steps=7)
-    self.assertEqual([3, 6, 7], [steps["a"] for steps in self.checks.seen])
-    self.assertEqual(7, self.checks.ended["a"][1])
-
-  @parameterized.parameters((1., False), (math.inf, True), (math.nan, True))
-  def test_a_loss_that_is_not_finite_is_told_as_such(self, loss, is_nan):
-    self.make(_ops())
-    self.loop._checks = _Checks(self.runs, {"a": 3}, loss)
-    self.loop.run(self.runs)
-    stopped = next(event for event in self.events if isinstance(
-        event, events.Stopped) and event.name == "a")
-    self.assertEqual((is_nan, not is_nan),
-                     (stopped.is_nan, stopped.is_complete))
-
-  def test_networks_that_have_ended_are_saved_once(self):
-    self._checked({"a": 3, "b": 9})
-    self.saver.forget.assert_not_called()
-
-  def test_one_that_diverges_ends_with_a_check(self):
-    self.make(_ops())
-    self.checks = self.loop._checks = _Checks(self.runs, {})
-    self.runs.nan_from = {"b": 5}
-    self.loop.run(self.runs)
-    self.assertEqual({"b": 5}, self.checks.seen[1])
-    self.assertEqual(
-        ("Its loss is NaN after 5 steps.", 5), self.checks.ended["b"])
-    self.assertEqual(_STEPS, self.runs.steps["a"])
-
-  @parameterized.named_parameters(
-      ("time", dict(deadline=12), _Ending.TIME_IS_UP, 4),
-      ("input", dict(num_batches=5), _Ending.INPUT_ENDED, 5))
-  def test_values_are_put_back_before_the_last_save(
-      self, arguments, ending, step):
-    self.saver.forget.side_effect = lambda: self.assertLen(
-        self.checks.put_back_at, 1)
-    self.assertEqual(ending, self._checked(**arguments))
-    self.assertEqual(dict.fromkeys(_NAMES, step), self.checks.seen[-1])
-    self.saver.forget.assert_called_once_with()
-
-  @parameterized.named_parameters(
-      ("max_steps", dict(max_steps=5), _Ending.MAX_STEPS),
-      ("signal", dict(asked_to_stop=lambda: True), _Ending.SIGNAL))
-  def test_training_that_goes_on_later_has_no_last_check(
-      self, arguments, ending):
-    self.assertEqual(ending, self._checked(**arguments))
-    self.assertEmpty(self.checks.put_back_at)
-    self.assertEmpty(self.checks.ended)
-    self.assertTrue(all(steps["a"] % 3 == 0 for steps in self.checks.seen))
-
-  def test_nothing_is_checked_that_has_not_trained(self):
-    self.assertEqual(
-        _Ending.TIME_IS_UP, self._checked(deadline=-1, is_late=True))
-    self.assertEmpty(self.checks.seen)
-
-  def test_progress(self):
-    self._checked()
-    self.assertEqual({"a": "as it stands"}, [
-        event for event in self.events if isinstance(event, events.Progress)
-    ][-1].checks)
 
 
 if __name__ == "__main__":

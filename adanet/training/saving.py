@@ -62,9 +62,6 @@ class Saver:
     del session, global_step
     return False
 
-  def forget(self) -> None:
-    """Forgets the last save: variables have changed without a step."""
-
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:
     """Saves the last checkpoint, and ends the listeners, then the hooks.
@@ -196,10 +193,6 @@ class CheckpointSaver(Saver):
     self._told_steps = steps
     self._told_global_step = global_step
     self._told_time = time.time()
-
-  def forget(self) -> None:
-    """See `Saver`."""
-    self._saved_steps = self._told_steps = None
 
   def begin_iteration(self, session: Any, number: int,
                       global_step: int) -> None:

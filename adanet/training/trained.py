@@ -9,11 +9,9 @@ hand in a test.
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from adanet.core import architecture as architecture_lib
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.training import loop as loop_lib
-from adanet.training import recorded_logits
 
 
 class Preset(NamedTuple):
@@ -102,9 +100,6 @@ class TrainedIteration(NamedTuple):
     generation: int, that of a cluster; None without one.
     costs: dict from a subnetwork's name to its recorded costs; see
       `recording.costs`.
-    checks: dict from a subnetwork's name to its `NetworkChecks`; empty without
-      `EarlyStopping`.
-    logits: `RecordedLogits` of the new networks, if checks have recorded them.
     is_stop_asked: whether a saving listener asked for a stop at the last
       checkpoint: this iteration, if it is over, is the last one.
   """
@@ -115,8 +110,6 @@ class TrainedIteration(NamedTuple):
   seconds: float
   generation: Optional[int] = None
   costs: Optional[Dict[str, Dict[str, Any]]] = None
-  checks: Dict[str, early_stopping.NetworkChecks] = {}
-  logits: Optional[recorded_logits.RecordedLogits] = None
   is_stop_asked: bool = False
 
   @property

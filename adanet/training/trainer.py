@@ -18,7 +18,6 @@ from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
 from adanet.training import carried
 from adanet.training import fingerprint_check
-from adanet.training import held_out_checks
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import logits_library
@@ -184,10 +183,6 @@ class IterationTraining:
         self.iteration, training.writer, model.config)
     restorer = self._prepare_chief() if task.is_chief else None
     load = self._carry_earlier() if restorer else lambda session: None
-    if model.search.early_stopping is not None:
-      self._checks = held_out_checks.HeldOutChecks(
-          model, self.iteration, start.checkpoint, not start.starts_iteration,
-          self._write_check)
     self._saver.build()
     self.loop = loop_lib.Loop(
         start.number, self._ops, model.search.max_iteration_steps,
@@ -196,7 +191,7 @@ class IterationTraining:
         task.context._replace(
             report=self._report, is_chief=task.is_chief,
             not_finite=functools.lru_cache()(self._not_finite)),
-        self._checks, built.input_turn)
+        built.input_turn)
     self._recorder = recording.TaskRecorder(
         self._folder.path, task.name, self.iteration, task.began)
     self.initializers = sessions.Initializers(
@@ -204,7 +199,6 @@ class IterationTraining:
 
   _fingerprint_check: Optional[fingerprint_check.FingerprintCheck] = None
   _chief_saver: Optional[saving.CheckpointSaver] = None
-  _checks: Optional[held_out_checks.HeldOutChecks] = None
 
   def _prepare_chief(self):
     """Makes the chief's own objects; returns its `Restorer`, or None."""
@@ -213,7 +207,6 @@ class IterationTraining:
       self._fingerprint_check = fingerprint_check.FingerprintCheck(
           model, start.number, self._training.request.max_iterations,
           self.iteration.builder_names, self.iteration.graphs,
-          self.iteration.features,
           has_weights=start.checkpoint is not None,
           resumes=not start.starts_iteration)
     _warn_of_hooks_left_out(self.iteration, self._ops)
@@ -263,13 +256,6 @@ class IterationTraining:
         self._training.request.input_fn, "train",
         _MORE_BATCHES + max(self.loop.trained.values()),
         len(self.iteration.builder_names))
-
-  def _write_check(self, name, check):
-    """Draws a check in TensorBoard, among the curves of its network."""
-    if self._training.writer is not None:
-      self._training.writer.add_scalars(
-          f"subnetwork/{name}", {"loss/adanet/held_out": check.loss},
-          check.step)
 
   def _report(self, event):
     if isinstance(event, events.Progress):
@@ -439,12 +425,4 @@ class IterationTraining:
         ending, candidates_lib.of_iteration(self.iteration, checkpoint),
         recording.mixture_weights(session, self.iteration, checkpoint),
         progress, self._recorder.total_seconds,
-        checks=self._checks.by_network if self._checks else {},
-        logits=self._checks.recorded(session)
-        if self._checks and ending == loop_lib.Ending.ITERATION_OVER else None,
         is_stop_asked=self._chief_saver.is_stop_asked)
-
-  def close(self) -> None:
-    """Frees what it has opened itself."""
-    if self._checks is not None:
-      self._checks.close()

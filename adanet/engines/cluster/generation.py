@@ -33,8 +33,7 @@ def search_of(model: model_lib.Model) -> Dict[str, str]:
   """Returns what all tasks must have alike; see `JobState`."""
   found = fingerprint.of(model.search, None)
   return {name: str(getattr(found, name)) for name in (
-      "head", "ensemblers", "ensemble_strategies", "max_iteration_steps",
-      "early_stopping")}
+      "head", "ensemblers", "ensemble_strategies", "max_iteration_steps")}
 
 
 class Generation:

@@ -305,7 +305,7 @@ class ExecutorEngine(engine.Engine):
           start.number)
     check = fingerprint_check.FingerprintCheck(
         self.model, start.number, request.max_iterations,
-        iteration.builder_names, iteration.graphs, iteration.features,
+        iteration.builder_names, iteration.graphs,
         has_weights=start.checkpoint is not None or has_begun,
         resumes=has_begun or not start.starts_iteration)
     done = tuple(name for part in parts for name in part
@@ -358,13 +358,9 @@ class ExecutorEngine(engine.Engine):
         [files.absolute(r.checkpoint) for r in joining.longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
-    checks = joining.of_first(results, lambda result: result.checks)
-    rule = self.model.search.early_stopping
     progress = events.Progress(
         iteration.number, global_step, steps,
-        joining.of_first(results, lambda result: result.losses),
-        checks={name: rule.standing(of_network)
-                for name, of_network in checks.items() if of_network.checks})
+        joining.of_first(results, lambda result: result.losses))
     self._training.report(progress)
     self._write_curves(iteration.number, progress, averages)
     return trained_lib.TrainedIteration(
@@ -374,7 +370,7 @@ class ExecutorEngine(engine.Engine):
             tuple(one.name for one in iteration.fitted), averages,
             joining.of_first(results, lambda result: result.not_finite)),
         joining.of_first(results, lambda result: result.weights), progress,
-        seconds=0., checks=checks, is_stop_asked=is_stop_asked)
+        seconds=0., is_stop_asked=is_stop_asked)
 
   def _write_curves(self, number, progress, averages):
     """Draws a point of the search's own curves."""

@@ -24,9 +24,6 @@ from adanet import replay
 from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
-from adanet.core import early_stopping
-from adanet.core import events
-from adanet.engines import engine
 from adanet.engines.executor import execution
 from adanet.history import store
 from adanet.testing import builders
@@ -37,9 +34,6 @@ from adanet.testing import variables
 from adanet.tf_compat import files
 from adanet.training import runs
 import numpy as np
-
-_FITTED = dict(ensemblers=[adanet.ensemble.GreedyEnsembler()],
-               evaluator=adanet.Evaluator(builders.input_fn(1)))
 
 
 def _estimator(model_dir, steps=4, names="ab", learning_rates=None,
@@ -245,9 +239,7 @@ class DriverTest(parameterized.TestCase):
       ("evaluator", {}, dict(
           evaluator=adanet.Evaluator(builders.input_fn(1), steps=1))),
       # The steps of one are from two calls, each of which begins its input.
-      ("more_steps", dict(steps=2), {}, False),
-      ("no_checks", dict(_FITTED, early_stopping=adanet.EarlyStopping(2)),
-       _FITTED))
+      ("more_steps", dict(steps=2), {}, False))
   @level.gate
   def test_search_that_changes_when_a_part_is_done(
       self, before, after, has_same_values=True):
@@ -333,24 +325,6 @@ class DriverTest(parameterized.TestCase):
         hooks=[_StoppingPart("a")])).end
     self.assertEqual("a hook or a saving listener asked for a stop", end.reason)
     self.assertLess(end.global_step, 8)
-
-  @level.gate
-  def test_last_progress_has_the_checks_of_all(self):
-    reported = []
-    with mock.patch.object(engine.reporter, "reporter") as patched:
-      patched.return_value.__enter__.return_value = reported.append
-      model_dir = self._train(
-          _Here(), max_iterations=1, steps=6, names="ab",
-          ensemblers=[adanet.ensemble.GreedyEnsembler()],
-          evaluator=adanet.Evaluator(builders.input_fn(1)),
-          early_stopping=adanet.EarlyStopping(every_steps=2, patience=9))
-    *_, last = [e for e in reported if isinstance(e, events.Progress)]
-    (record,) = store.report(model_dir).iterations
-    self.assertEqual(
-        {name: early_stopping.CheckedLoss(
-            network.checks[-1].loss, network.held_out_loss, network.best_step,
-            0) for name, network in record.subnetworks.items()}, last.checks)
-    self.assertEqual({"t0_a", "t0_b"}, set(last.checks))
 
   @level.gate
   def test_curves_of_the_previous_ensemble_are_drawn_once(self):

@@ -269,17 +269,15 @@ class Execution:
       return
     steps = {}
     losses = {}
-    checks = {}
     for progress in known:
       steps.update(progress.steps)
       losses.update(progress.losses)
-      checks.update(progress.checks)
     rates = [p.steps_per_second for p in known if p.steps_per_second]
     self._training.report(events.Progress(
         self._number,
         sum(p.global_step for p in known) // len(known), steps, losses,
         min(rates) if rates else None,
-        max((p.seconds_left or 0. for p in known), default=None), checks))
+        max((p.seconds_left or 0. for p in known), default=None)))
 
   def _signs_of_life(self):
     """Returns a value that changes whenever a worker gets further."""

@@ -13,7 +13,6 @@ from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import empty_input
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import selection
 from adanet.engines.executor import execution
@@ -379,15 +378,12 @@ class ExecutionTest(parameterized.TestCase):
     def train(request):
       step, name = {"a": (4, "t0_a"), "b": (7, "t0_b")}[request.part[0]]
       self._files.write_progress(request.part, events.Progress(
-          0, step, {name: step}, {name: .5}, 10. / step, float(step),
-          {name: early_stopping.CheckedLoss(.75, .25, step, 1)}))
+          0, step, {name: step}, {name: .5}, 10. / step, float(step)))
       return self._done(request)
 
     self._results(_Executor(train))
     self.assertEqual(events.Progress(
-        0, 5, dict(t0_a=4, t0_b=7), dict(t0_a=.5, t0_b=.5), 10. / 7, 7., {
-            "t0_a": early_stopping.CheckedLoss(.75, .25, 4, 1),
-            "t0_b": early_stopping.CheckedLoss(.75, .25, 7, 1)}),
+        0, 5, dict(t0_a=4, t0_b=7), dict(t0_a=.5, t0_b=.5), 10. / 7, 7.),
                      self._events[-1])
 
   def test_files_of_a_part_are_read_while_it_trains(self):

@@ -335,8 +335,7 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
     if part_request.records:
       logits = os.path.join(attempt, "library")
       request.retry_until_space(
-          lambda: logits_lib.write(trained.logits, logits)
-          if trained.logits is not None else logits_lib.record(
+          lambda: logits_lib.record(
               model, number, checkpoint, logits,
               with_previous=part_request.is_first),
           part_request.model_dir)
@@ -349,4 +348,4 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
       part_request.stops, files.relative(checkpoint), trained.progress.steps,
       trained.progress.losses, compared, candidates.not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
-      reports, tuple(stopped), trained.seconds, trained.checks)
+      reports, tuple(stopped), trained.seconds)

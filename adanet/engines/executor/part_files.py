@@ -28,7 +28,6 @@ import uuid
 
 from adanet import tf_compat
 from adanet.core import checkpoints
-from adanet.core import early_stopping
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
@@ -83,8 +82,6 @@ class Result(NamedTuple):
     reports: tuple of `MaterializedReport`.
     stopped: tuple of `events.Stopped`.
     seconds: float, how long it took, in all attempts.
-    checks: dict from the name of each subnetwork to its `NetworkChecks`; empty
-      without `EarlyStopping`.
     shareable: the names of variables that train outside of AdaNet's scopes.
   """
   ending: loop_lib.Ending
@@ -102,7 +99,6 @@ class Result(NamedTuple):
   reports: Tuple[Any, ...]
   stopped: Tuple[events.Stopped, ...]
   seconds: float
-  checks: Dict[str, early_stopping.NetworkChecks] = {}
   shareable: Tuple[str, ...] = ()
 
   @property

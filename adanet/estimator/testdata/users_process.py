@@ -62,7 +62,9 @@ def _process():
 
 def _process_with_tensorflow():
   """Returns the state of a process with TensorFlow and Keras, as text."""
-  from adanet import tf_compat  # pylint: disable=g-import-not-at-top
+  # pylint: disable=g-import-not-at-top
+  from adanet import tf_compat
+  from adanet.tf_compat import tensorflow_internals
   graph = tf_compat.v1.get_default_graph()
   keras = _keras(tf_compat)
   policy = getattr(keras.config, "dtype_policy", None) if hasattr(
@@ -73,7 +75,7 @@ def _process_with_tensorflow():
       "handler of TensorFlow": logging.getLogger("tensorflow").handlers,
       "warnings": len(__import__("warnings").filters),
       "eager": tf_compat.v2.executing_eagerly(),
-      "device": tf_compat.eager_device(),
+      "device": tensorflow_internals.eager_device(),
       "graph": (id(graph), graph.seed, len(graph.get_operations())),
       "floats": (keras.backend.floatx(), keras.backend.epsilon()),
       "policy": policy and policy().name,

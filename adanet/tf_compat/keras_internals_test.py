@@ -1,9 +1,16 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the names of Keras 2's layers, on every version of TensorFlow."""
+"""Tests of what adanet does with the inside of Keras, on every version."""
+
+import sys
+import unittest
+from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.testing import keras_graphs
+from adanet.tf_compat import keras_internals
 from adanet.tf_compat import keras_scope
 
 
@@ -36,6 +43,23 @@ class NamesTest(absltest.TestCase):
     self.assertEqual("dense", stem)
     self.assertEqual(
         int(before[len("dense_"):] or 0) + 1, int(number))
+
+
+@unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                     "Keras 3 needs TensorFlow 2.16 or later.")
+class MissingNameTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ("keras.src.backend.common.global_state", "get_global_attribute"),
+      ("keras.src.backend.common.global_state", "set_global_attribute"),
+      ("keras.src.random.seed_generator", "python_random"))
+  def test_a_keras_without_a_name(self, module, name):
+    with mock.patch.object(sys.modules[module], name, None):
+      with self.assertRaisesRegex(
+          RuntimeError, rf"^Keras [0-9.]+ has no {name}, which adanet needs for "
+          r".* in a graph: install Keras 3\.7 to .*EnsembleSearch"):
+        keras_internals.seeds_of_keras_3()
+        keras_graphs.KerasGraph(keras_graphs.layers)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,257 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The names of Keras that adanet uses in graphs, and Keras does not publish.
+
+Keras is made for eager execution. In a graph of TensorFlow 1, adanet needs the
+counters in the names of layers, the source of seeds, and some methods of
+optimizers. All of these names stand here, with the releases of Keras in which
+they were seen. A release of Keras without one of the names gets one line at the
+first use. `adanet.EnsembleSearch` uses none of them.
+
+Nothing is imported here unless the program has imported it.
+"""
+
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from adanet.tf_compat import _tensorflow
+
+#: The releases in which the names were seen.
+KERAS_3 = "Keras 3.7 to 3.15"
+KERAS_2 = "TensorFlow 1.15 to 2.15, or tf-keras 2.16 to 2.21"
+_OLDEST = (3, 7)
+
+# Keras has these once for a thread, and here each scope has its own: the
+# numbers in names, the generator of seeds, the open name scopes, and the
+# variables that a model's first call has left to be initialized after it.
+_STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack",
+          "uninitialized_variables")
+_STATE_MODULE = "keras.src.backend.common.global_state"
+# The Python module `random`, from which Keras 3 draws seeds.
+_SEED_MODULE = "keras.src.random.seed_generator"
+
+
+def loaded() -> Any:
+  """Returns the package Keras 3, if the program has imported it; or None."""
+  keras = sys.modules.get("keras")
+  return keras if hasattr(keras, "StatelessScope") else None
+
+
+def check_keras() -> None:
+  """Checks that Keras 3, if it is loaded, is one that adanet can train.
+
+  Raises:
+    ValueError: Keras is too old, or does not compute with TensorFlow.
+  """
+  keras = loaded()
+  if keras is None:
+    return
+  if tuple(map(int, keras.__version__.split(".")[:2])) < _OLDEST:
+    raise ValueError(
+        f"Keras is {keras.__version__}: expected 3.7 or later, because the "
+        "optimizers of earlier releases lose values in a graph. Run "
+        "pip install --upgrade keras.")
+  if keras.backend.backend() != "tensorflow":
+    raise ValueError(
+        f"Keras has the backend {keras.backend.backend()!r}: expected "
+        "'tensorflow', the only one that adanet can train. Set "
+        "KERAS_BACKEND=tensorflow before the program imports keras.")
+
+
+def _named(owner: Any, name: str, purpose: str, seen: str = KERAS_3) -> Any:
+  """Returns an attribute of a module or an object of Keras's inside.
+
+  Args:
+    owner: the module or object; None for a module that is not there.
+    name: str, the attribute.
+    purpose: str, what adanet needs the attribute for.
+    seen: str, the releases with the attribute.
+
+  Raises:
+    RuntimeError: this release has no such attribute.
+  """
+  found = getattr(owner, name, None)
+  if found is None:
+    release = getattr(loaded(), "__version__", "2")
+    raise RuntimeError(
+        f"Keras {release} has no {name}, which adanet needs for {purpose} in a "
+        f"graph: install {seen}, or use adanet.EnsembleSearch, which needs "
+        "public names of Keras alone.")
+  return found
+
+
+def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:
+  """Makes some state of Keras 3 the current one, and returns the one before.
+
+  The numbers in names, such as `dense_2`, go on through the whole process, and
+  a random generator that was made in one graph is of no use in another.
+  """
+  if loaded() is None:
+    return {}
+  purpose = "the numbers in the names of layers"
+  module = sys.modules.get(_STATE_MODULE)
+  get = _named(module, "get_global_attribute", purpose)
+  exchange = _named(module, "set_global_attribute", purpose)
+  before = {name: get(name) for name in _STATE}
+  for name in _STATE:
+    exchange(name, state.get(name))
+  return before
+
+
+class Made(NamedTuple):
+  """A variable of Keras that is being made.
+
+  Attributes:
+    path: str, its path.
+    owner: layer, optimizer, metric or generator of seeds that has the variable;
+      None for none.
+    variable: `keras.Variable`, where it is known already, or None.
+  """
+  path: str
+  owner: Any
+  variable: Any = None
+
+
+def variable_in_the_making(name: str) -> Optional[Made]:
+  """Returns Keras's variable that is being made; None outside of Keras 3.
+
+  Only Keras's stack of name scopes tells the path of a variable before
+  TensorFlow's variable exists.
+
+  Args:
+    name: str, the name that Keras gives the variable.
+  """
+  if loaded() is None:
+    return None
+  purpose = "the paths of variables"
+  get = _named(sys.modules.get(_STATE_MODULE), "get_global_attribute", purpose)
+  stack = get("name_scope_stack")
+  if not stack:
+    return None
+  owner = next((scope.caller for scope in reversed(stack)
+                if getattr(scope, "caller", None) is not None), None)
+  for variable in get("uninitialized_variables") or ():
+    if getattr(variable, "_value", None) is None:
+      return Made(variable.path, owner, variable)
+  parts: List[str] = []
+  for scope in stack:
+    parent = getattr(scope, "override_parent", None)
+    if parent is not None:
+      parts = [part for part in parent.split("/") if part]
+    parts.append(_named(scope, "name", purpose))
+  return Made("/".join([*parts, name]), owner)
+
+
+def has_mask(tensor: Any) -> bool:
+  """Whether Keras 3 masks parts of a tensor, such as padded timesteps."""
+  return getattr(tensor, "_keras_mask", None) is not None
+
+
+def is_variable(value: Any) -> bool:
+  """Whether a value is a `keras.Variable` of Keras 3."""
+  keras = loaded()
+  return keras is not None and isinstance(value, keras.Variable)
+
+
+def exclude_by_path(optimizer: Any, variables: List[Any]) -> None:
+  """Lets Keras 3 search the names without weight decay in its own paths.
+
+  Keras searches in the names in the graph, which begin with the builder's name.
+
+  Args:
+    optimizer: an optimizer of Keras 3.
+    variables: list of `keras.Variable`, which the optimizer trains.
+  """
+  pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
+  if pattern is None:
+    return
+  given = getattr(optimizer, "_exclude_from_weight_decay", ())
+  key = _named(optimizer, "_var_key", "exclude_from_weight_decay")
+  optimizer.exclude_from_weight_decay(var_list=[
+      variable for variable in variables if key(variable) in given or
+      pattern.search(getattr(variable, "path", variable.name))])
+
+
+def excluded_names(optimizer: Any) -> List[str]:
+  """Returns the names of variables that weight decay leaves out.
+
+  Args:
+    optimizer: an optimizer of Keras 2 or 3.
+
+  Raises:
+    ValueError: variables are left out themselves. Other graphs do not have
+      them.
+  """
+  if getattr(optimizer, "_exclude_from_weight_decay", None):
+    raise ValueError(
+        "exclude_from_weight_decay got var_list, and only var_names are the "
+        "same in each graph.")
+  pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
+  return [pattern.pattern] if pattern else list(
+      getattr(optimizer, "_exclude_from_weight_decay_names", None) or ())
+
+
+def sum_over_one_replica(optimizer: Any) -> None:
+  """Lets an optimizer of Keras take the gradients as they are.
+
+  Keras adds up the gradients of all replicas. Where there is one, the sum
+  changes nothing, but TensorFlow registers a gradient of the sum, which keeps
+  the whole graph in memory until the process ends.
+
+  Args:
+    optimizer: an optimizer of Keras 2 or 3.
+  """
+  if _tensorflow.v2.distribute.has_strategy():
+    return
+  for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+    for name in ("_all_reduce_sum_gradients",  # Keras 3.
+                 "aggregate_gradients"):  # Keras 2.
+      package = getattr(
+          getattr(type(one), name, None), "__module__", "").split(".")[0]
+      if package in ("keras", "tf_keras"):  # Not a method of the user's.
+        setattr(one, name, list)
+
+
+def seeds_of_keras_2() -> Any:
+  """Returns what holds Keras 2's generator of seeds; None if not loaded."""
+  for module in ("tf_keras.src.backend", "keras.src.backend"):
+    holder = getattr(sys.modules.get(module), "_SEED_GENERATOR", None)
+    if holder is not None:
+      return holder
+  return None
+
+
+def seeds_of_keras_3() -> Any:
+  """Returns the module that has Keras 3's `random`; None if not loaded."""
+  module = sys.modules.get(_SEED_MODULE)
+  if loaded() is not None:
+    _named(module, "python_random", "seeds that are the same in each run")
+  return module
+
+
+def numbers_of_keras_2(graph: Any, state: Dict[str, Any]) -> Dict[str, Any]:
+  """Exchanges the numbers in the names of Keras 2's layers, such as dense_2.
+
+  Args:
+    graph: the graph that the names are of.
+    state: what this function has returned; {} for numbers that begin anew.
+
+  Returns:
+    The state before.
+  """
+  package = ("tf_keras" if _tensorflow.HAS_KERAS_3 else
+             "tensorflow" if _tensorflow.IS_TENSORFLOW_1 else "keras")
+  if package not in sys.modules:
+    return {}
+  # The module of a public function.
+  backend = sys.modules[_tensorflow.keras.backend.reset_uids.__module__]
+  numbers = _named(backend, "PER_GRAPH_OBJECT_NAME_UIDS",
+                   "the numbers in the names of layers", KERAS_2)
+  # Names that a program has given. TensorFlow 1.15 does not keep them.
+  given = getattr(backend, "OBSERVED_NAMES", set())
+  before = {"numbers": numbers.pop(graph, None), "given": set(given)}
+  if state.get("numbers") is not None:
+    numbers[graph] = state["numbers"]
+  given.clear()
+  given.update(state.get("given", ()))
+  return before
