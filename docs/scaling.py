@@ -20,7 +20,7 @@ from absl import app
 from absl import flags
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
-from adanet.engines.cluster import decisions
+from adanet.engines.cluster import chief_client
 import numpy as np
 import rich.console
 import rich.table
@@ -167,7 +167,7 @@ def _control_row(size):
       "cluster": {"chief": addresses[:1], "worker": addresses[1:num_workers],
                   "ps": addresses[num_workers:]},
       "task": {"type": "worker", "index": 0}})
-  poll_secs = decisions.poll_secs(num_workers, num_ps)
+  poll_secs = chief_client.poll_secs(num_workers, num_ps)
   return [f"{num_workers:,}", f"{num_ps:,}",
           f"{len(config) / 1024:,.0f}", f"{num_workers:,}",
           f"{1000 * poll_secs:.0f}",

@@ -193,7 +193,7 @@ class ModelDirTest(parameterized.TestCase):
           lambda: self._model_dir.write_architecture(1, _ARCHITECTURE),
           lambda: self._model_dir.mark_stopped(3, "t3_dnn", "Over."),
           lambda: files.write_text(
-              os.path.join(self._path, "cluster", "agreement.json"), "{}")):
+              os.path.join(self._path, "cluster", "job_state.json"), "{}")):
         with self.assertRaises(OSError):
           write()
     self.assertLen(_files(self._path), len(kept) + 1 + 4 + 3)

@@ -16,8 +16,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import selection
 from adanet.engines import engine
 from adanet.engines import lock
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import jobs
 from adanet.training import candidates as candidates_lib
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
@@ -38,7 +37,7 @@ class LocalEngine(engine.Engine):
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
     """See `Engine`."""
     with self.opened_here(request) as self._training:
-      self._announce(job_state_lib.State.TRAINING, "", request)
+      self._announce(jobs.State.TRAINING, "", request)
       yield self._training
 
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
@@ -79,17 +78,17 @@ class LocalEngine(engine.Engine):
     """See `Engine`."""
     if self.model.config.cluster_spec:  # The evaluator waits for the end.
       with lock.owned(self.model.model_dir.path):
-        self._announce(job_state_lib.State.OVER, reason, request)
+        self._announce(jobs.State.OVER, reason, request)
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
     """See `Engine`."""
-    self._announce(job_state_lib.State(outcome.value), reason)
+    self._announce(jobs.State(outcome.value), reason)
 
   def _announce(self, state, reason, request=None):
     """Tells an evaluator how far the job is, if there may be one."""
     if self.model.config.cluster_spec:
-      job_state_lib.JobStateFile(self.model.model_dir.path).announce(
-          ended.job_id(self.model.config).text, num_workers=1, num_ps=0,
+      jobs.JobStateFile(self.model.model_dir.path).announce(
+          jobs.job_id(self.model.config).text, num_workers=1, num_ps=0,
           max_steps=request and request.max_steps, state=state, reason=reason)
 
 

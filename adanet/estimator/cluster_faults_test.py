@@ -317,7 +317,7 @@ class FittedTest(absltest.TestCase):
     os.remove(held)
     job.finish(60.)
     self.assertEmpty(job.listening())
-    self.assertEmpty({"question.json", "answers"}.intersection(
+    self.assertEmpty({"evaluation_request.json", "answers"}.intersection(
         os.listdir(os.path.join(model_dir, "cluster"))))
 
     # The second iteration has not recorded the members of the first one again.

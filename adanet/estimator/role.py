@@ -13,7 +13,7 @@ from adanet.core import nan_loss
 from adanet.engines import local
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import ended
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.engines.executor import driver
@@ -65,13 +65,13 @@ def train(model: model_lib.Model, request: trainer.Request,
   winner.check_fitted(model.search, model.rules)
   role = role_of(model.config)
   with contextlib.nullcontext() if executor is not None else (
-      ended.as_job(model.config)):
+      jobs.as_job(model.config)):
     _train(model, request, executor, role)
 
 
 def _train(model, request, executor, role):
   reporter.tell(events.Joined(
-      files.real_path(model.model_dir.path), ended.job_id(model.config).number))
+      files.real_path(model.model_dir.path), jobs.job_id(model.config).number))
   if role == Role.EVALUATOR and executor is None:
     logging.info("Skipped training: this task is the evaluator. It works in "
                  "adanet.train_and_evaluate.")

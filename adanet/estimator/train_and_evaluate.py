@@ -10,8 +10,8 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines import lock
-from adanet.engines.cluster import ended
 from adanet.engines.cluster import evaluator as evaluator_lib
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.engines.executor import driver
 from adanet.estimator import checkpoint_evaluation
@@ -192,5 +192,5 @@ def train_and_evaluate(
       return _train_and_evaluate_here(
           estimator, train_spec, eval_spec, executor=executor,
           **limit).results
-    with ended.as_job(estimator.config):
+    with jobs.as_job(estimator.config):
       return _as_this_task(estimator, train_spec, eval_spec, **limit)

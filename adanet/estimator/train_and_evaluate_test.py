@@ -12,9 +12,7 @@ from absl.testing import parameterized
 import adanet
 from adanet.testing import level
 from adanet import tf_compat
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state as job_state_lib
-from adanet.engines.cluster import process_jobs
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
@@ -217,7 +215,7 @@ class ClusterTest(parameterized.TestCase):
 
   def _train_and_evaluate(self, estimator, **environ):
     """Calls it as a task in a process of its own; returns the results."""
-    with mock.patch.dict(process_jobs.num_over, clear=True), mock.patch.dict(
+    with mock.patch.dict(jobs.num_over, clear=True), mock.patch.dict(
         os.environ, dict(estimator.environ, ADANET_JOB_ID="job", **environ)):
       return adanet.train_and_evaluate(
           estimator, adanet.TrainSpec(print, 6), adanet.EvalSpec(print))
@@ -244,7 +242,7 @@ class ClusterTest(parameterized.TestCase):
         model_dir, "chief", cluster=cluster, checkpoint="model.ckpt-6")
     awaited = self._train_and_evaluate(chief, ADANET_EVALUATOR=environ)
     self.assertNotIn("evaluate", chief.calls)
-    results_lib.ResultsFile(model_dir, ended.JobId("job", True), 1.).write(
+    results_lib.ResultsFile(model_dir, jobs.JobId("job", True), 1.).write(
         "evaluator", "model.ckpt-6", ({"global_step": 7}, None))
     self.assertEqual(({"global_step": 7}, None), tuple(awaited))
 
@@ -285,9 +283,9 @@ class ClusterTest(parameterized.TestCase):
 
     estimator(tf_compat.RunConfig()).train(builders.input_fn())
     fake = _FakeEstimator(model_dir, "evaluator")
-    job_state_lib.JobStateFile(model_dir).write(job_state_lib.JobState(
+    jobs.JobStateFile(model_dir).write(jobs.JobState(
         "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
-        job_state_lib.State.OVER))
+        jobs.State.OVER))
     exporter = _Exporter()
     with mock.patch.dict(os.environ, fake.environ, ADANET_JOB_ID="mine"):
       metrics, exports = adanet.train_and_evaluate(

@@ -4,7 +4,7 @@
 
 The variables are on the parameter servers. A *generation* is one life of them:
 each iteration begins a new one, and so does each restore from a checkpoint. The
-*job state* is a file in the model_dir, `agreement.json`, and a *status board* a
+*job state* is a file in the model_dir, `job_state.json`, and a *status board* a
 few variables on each parameter server. By these the other tasks learn that a
 generation is announced, and that it is ready:
 
@@ -28,7 +28,7 @@ Only the chief looks at `max_seconds`.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
 end. After an error, they wait for the chief to be started again. If the program
-trains again, that is another job, see `process_jobs`: the servers stay, and the
+trains again, that is another job, see `jobs`: the servers stay, and the
 variables of the last generation are freed when the next one has trained.
 
 When a parameter server is lost in the middle of an iteration:
@@ -40,7 +40,8 @@ When a parameter server is lost in the middle of an iteration:
    `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`.
 3. If all have kept their variables (it was the network), it opens another
    session and trains on. Nothing is lost. When that fails more than
-   `decisions.MAX_FAILURES` times without a step in between, the error is raised.
+   `generation.MAX_FAILURES` times without a step in between, the error is
+   raised.
 4. If one was started again, its variables are gone: the generation is lost, and
    `_VariablesLostError` ends it. `train` then announces another generation. Its
    variables, on all servers, get the values of the latest checkpoint. The steps
@@ -61,16 +62,12 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.engines import engine
 from adanet.engines import lock
+from adanet.engines.cluster import announcements
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import decisions
-from adanet.engines.cluster import evaluation
 from adanet.engines.cluster import generation as generation_lib
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
-from adanet.engines.cluster import peers as peers_lib
-from adanet.engines.cluster import restarted_chief
-from adanet.engines.cluster import shared_files
-from adanet.engines.cluster import status_board
+from adanet.engines.cluster import shared_evaluation
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits
@@ -95,7 +92,7 @@ class ChiefEngine(engine.Engine):
   """Trains with the workers and parameter servers of a cluster."""
 
   _training: trainer.Training
-  _evaluation: evaluation.SharedEvaluation
+  _evaluation: shared_evaluation.SharedEvaluation
 
   def __init__(self, model: model_lib.Model,
                connection: connection_lib.Connection):
@@ -107,6 +104,10 @@ class ChiefEngine(engine.Engine):
     """
     super().__init__(model)
     self._connection = connection
+    self._stopped_workers = generation_lib.StoppedWorkers(
+        connection.config.model_dir)
+    self._requests = shared_evaluation.EvaluationRequests(
+        connection.config.model_dir)
     self._generation: Optional[int] = None
     self._oldest = 0  # The first generation whose variables may be left.
     self._has_checked_files = False
@@ -119,8 +120,7 @@ class ChiefEngine(engine.Engine):
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
     """See `Engine`."""
     with self.opened_here(request) as self._training:
-      if restarted_chief.wait_until_known_to_be_over(
-          self._connection, request.max_steps):
+      if self._connection.wait_until_known_to_be_over(request.max_steps):
         raise engine.AlreadyOverError()
       self._announce_return()
       with self._deferred:
@@ -191,7 +191,7 @@ class ChiefEngine(engine.Engine):
       return False
     measured = self._known_measurements(latest.number)
     if (job_state is None or measured is None or
-        not decisions.may_take_over(job_state, self._job_state(
+        not generation_lib.may_take_over(job_state, self._job_state(
             latest.number, job_state.builders, job_state.generation,
             measuring.announced_measurements(job_state)))):
       return False
@@ -244,7 +244,7 @@ class ChiefEngine(engine.Engine):
       _check_share(built.iteration, model.placement)
       if is_ready:
         work.check_search(self._connection.file.read(), built.iteration)
-      peers = peers_lib.Peers(
+      peers = generation_lib.Peers(
           model, self._connection, built.iteration, generation,
           raise_if_changed=None)
       it = trainer.IterationTraining(
@@ -258,9 +258,10 @@ class ChiefEngine(engine.Engine):
         self._announce(self._job_state(
             start.number, built.iteration.builder_names, generation, measured))
       trained = self._train_in_sessions(it, work, generation, is_ready)
-    self._evaluation = evaluation.SharedEvaluation(
+    self._evaluation = shared_evaluation.SharedEvaluation(
         self.model, self._connection, built.iteration,
-        measured.costs or built.iteration.builder_costs, generation)
+        measured.costs or built.iteration.builder_costs, generation,
+        self._requests)
     return trained._replace(generation=generation, costs=recording.costs(
         built.iteration, measured.costs, measured.sizes))
 
@@ -284,7 +285,7 @@ class ChiefEngine(engine.Engine):
   def _job_state(self, number, builders, generation,
                  measured=measuring.Measurements()):
     config = self.model.config
-    return job_state_lib.JobState(
+    return jobs.JobState(
         job=self._connection.job.text, generation=generation, iteration=number,
         builders=builders, num_workers=config.num_worker_replicas,
         num_ps=config.num_ps_replicas, strategy=repr(self.model.placement),
@@ -294,32 +295,33 @@ class ChiefEngine(engine.Engine):
   def _announce(self, job_state):
     """Writes a job state, and tells the boards that there is another one."""
     connection = self._connection
-    connection.stopped_workers.clear()
-    connection.wait_until_written(connection.evaluation_requests.clear)
+    self._stopped_workers.clear()
+    connection.wait_until_written(self._requests.clear)
     connection.wait_until_written(lambda: connection.file.write(job_state))
     for one in connection.status_boards:
-      one.write_model_dir(status_board.CHIEF, connection.model_dir)
+      one.write_model_dir(announcements.CHIEF, connection.model_dir)
     connection.write_status_boards(
-        status_board.GenerationStatus(job_state.generation, ready=0))
+        announcements.GenerationStatus(job_state.generation, ready=0))
 
   def _check_files(self, generation):
     """Checks once that all parameter servers see the chief's files."""
     if self._has_checked_files:
       return
     connection = self._connection
-    check = shared_files.Check(connection.config.model_dir, connection.servers)
+    check = announcements.SharedFilesCheck(
+        connection.config.model_dir, connection.servers)
     with connection.session(check.graph) as session:
       check.wait_until_seen(
           session, generation,
           lambda ps: connection.status_boards[ps].model_dir(
-              status_board.SERVER),
+              announcements.SERVER),
           connection.wait("see what it prints"))
     self._has_checked_files = True
 
   def _make_ready(self, generation):
     """Says that all variables have their values: the workers begin."""
     if not self._connection.write_status_boards(
-        status_board.GenerationStatus(generation, ready=generation)):
+        announcements.GenerationStatus(generation, ready=generation)):
       raise _VariablesLostError("A parameter server is lost at the start.")
 
   # Train.
@@ -371,7 +373,7 @@ class ChiefEngine(engine.Engine):
       self._look_at_takeover()
       ready = [None if status is None else status.ready
                for status in self._connection.read_status_boards()]
-      has_lost = decisions.have_lost(ready, generation)
+      has_lost = generation_lib.have_lost(ready, generation)
       if has_lost or None not in ready:
         wait.done()
         return not has_lost
@@ -400,8 +402,7 @@ class ChiefEngine(engine.Engine):
   def skipped(self, request: trainer.Request, reason: str) -> None:
     """See `Engine`."""
     with lock.owned(self.model.model_dir.path):
-      if restarted_chief.is_followed(
-          self._connection, self._connection.file.read()):
+      if self._connection.is_followed(self._connection.file.read()):
         return
       self.finished(engine.SearchOutcome.OVER, reason)
 
@@ -413,15 +414,15 @@ class ChiefEngine(engine.Engine):
     def announce():
       return self._change_state(
           job_state.max_steps if job_state else None,
-          job_state_lib.State(outcome.value), reason)
+          jobs.State(outcome.value), reason)
 
     # There is no time to wait when a signal asked for the end.
     generation = (announce() if outcome == engine.SearchOutcome.STOPPED else
                   connection.wait_until_written(announce))
     connection.write_status_boards(
-        status_board.GenerationStatus(generation, ready=0))
+        announcements.GenerationStatus(generation, ready=0))
     # A late worker may have written an answer.
-    connection.evaluation_requests.remove()
+    self._requests.remove()
     for one in connection.status_boards:
       one.close()
     if self._generation is not None:

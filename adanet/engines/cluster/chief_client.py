@@ -3,28 +3,28 @@
 """How the tasks that a chief leads learn its announcements.
 
 They poll a status board, and read the file of the job state when that changes,
-and once a second. No task asks the chief.
+and once a second. No task asks the chief. While the chief answers, they wait
+for it without an end.
 """
 
 import contextlib
 import signal
 import time
-from typing import Callable, Iterator, Optional
+from typing import Callable, Dict, Iterator, Optional
 
 from adanet import log as logging
-from adanet.engines.cluster import chief_watch
+from adanet import waiting
+from adanet.engines.cluster import addresses
+from adanet.engines.cluster import announcements
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import decisions
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state as job_state_lib
-from adanet.engines.cluster import shared_files
-from adanet.engines.cluster import status_board
+from adanet.engines.cluster import jobs
 from adanet.progress import reporter
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
 
 _FILE_SECS = 1.  # Between two reads of a file.
+_LOOK_SECS = 30.  # Between two looks at whether the chief is there.
 _FOLLOWED = "the chief has begun its next training"
 
 
@@ -54,18 +54,82 @@ def opened(model: model_lib.Model, request: trainer.Request, name: str
       say=reporter.log) as report:
     try:
       yield trainer.Training(request, stops, report)
-    except ended.StoppedError as stopped:
+    except jobs.StoppedError as stopped:
       logging.warning("%s ends: %s.", name, stopped)
       raise SystemExit(
           128 + (stops.asked or signal.SIGTERM)) from None
 
 
+def poll_secs(num_workers: int, num_ps: int) -> float:
+  """Returns how long a worker waits between two reads of its board, in s.
+
+  A parameter server answers at most 1,000 of them a second.
+
+  Args:
+    num_workers: int, the tasks that train.
+    num_ps: int, the parameter servers, among which they are divided.
+  """
+  return max(.02, num_workers / max(num_ps, 1) / 1000.)
+
+
+class ChiefWatch:
+  """Waits for a chief, without an end while the chief answers."""
+
+  def __init__(self, chief: Dict[str, str], timeout_secs: float):
+    """Looks at nothing yet.
+
+    Args:
+      chief: from the chief's name to its address.
+      timeout_secs: float, how long to wait for a chief that does not answer.
+    """
+    self._chief = chief
+    self._name = ", ".join("{} ({})".format(*task) for task in chief.items())
+    self._timeout_secs = timeout_secs
+    self._look_time = time.monotonic()
+    self._is_silent = False
+
+  def pause(self, what: str, level: int = logging.INFO
+           ) -> Callable[[float], None]:
+    """Returns the pause of a wait: a function of its seconds.
+
+    Args:
+      what: str, the act of the chief that this waits for.
+      level: of messages while it answers: other tasks train then.
+    """
+    def log(line):
+      logging.log(logging.WARNING if self._is_silent else level, "%s", line)
+
+    wait = waiting.Wait(
+        self._timeout_secs, "start it, or see what it prints", log=log)
+
+    def look():
+      self._look_time = time.monotonic()
+      self._is_silent = bool(addresses.unreachable(self._chief))
+      if not self._is_silent:
+        wait.restart()
+
+    def message():
+      look()
+      return "{}{} to {}".format(
+          self._name, ", which does not answer," if self._is_silent else "",
+          what)
+
+    def pause(secs):
+      # Before the wait is over, too.
+      if time.monotonic() - self._look_time >= min(
+          _LOOK_SECS, self._timeout_secs / 2):
+        look()
+      wait.pause(secs, message)
+
+    return pause
+
+
 class ChiefClient:
   """Sees the chief's announcements.
 
-  Methods that look at the file raise `ended.JobFinished` or
-  `ended.StoppedError` when the job has ended, and
-  `shared_files.SharedFilesError` if the chief has another folder.
+  Methods that look at the file raise `jobs.JobFinished` or
+  `jobs.StoppedError` when the job has ended, and
+  `announcements.SharedFilesError` if the chief has another folder.
   """
 
   def __init__(self, connection: connection_lib.Connection):
@@ -76,16 +140,16 @@ class ChiefClient:
     """
     self._connection = connection
     self._board = connection.own_status_board
-    self._watch = chief_watch.ChiefWatch(
+    self._watch = ChiefWatch(
         connection.chief, connection.wait_timeout_secs)
-    self._files = shared_files.VisibilityCheck(
+    self._files = announcements.VisibilityCheck(
         connection.config.model_dir, connection.job,
-        lambda: self._board.model_dir(status_board.CHIEF))
-    self._poll_secs = decisions.poll_secs(
+        lambda: self._board.model_dir(announcements.CHIEF))
+    self._poll_secs = poll_secs(
         connection.config.num_worker_replicas, len(connection.status_boards))
     self._announced = 0  # On the board, at the last look.
     self._look_time = 0.
-    self._job_state: Optional[job_state_lib.JobState] = None
+    self._job_state: Optional[jobs.JobState] = None
     self._read_time = 0.
 
   def look_at_file(self) -> None:
@@ -100,12 +164,12 @@ class ChiefClient:
       reason = _FOLLOWED
     else:
       reason = job_state.reason if job_state else ""
-    if state == job_state_lib.State.OVER:
-      raise ended.JobFinished(reason)
-    if state == job_state_lib.State.STOPPED:
-      raise ended.StoppedError(reason)
+    if state == jobs.State.OVER:
+      raise jobs.JobFinished(reason)
+    if state == jobs.State.STOPPED:
+      raise jobs.StoppedError(reason)
 
-  def look(self) -> Optional[job_state_lib.JobState]:
+  def look(self) -> Optional[jobs.JobState]:
     """Reads the board, and the file if the board has changed.
 
     Returns:
@@ -113,7 +177,7 @@ class ChiefClient:
     """
     status = self._board.read()
     if status is not None and status.is_followed:
-      raise ended.JobFinished(_FOLLOWED)
+      raise jobs.JobFinished(_FOLLOWED)
     if status is not None and status.announced != self._announced:
       self._announced = status.announced
       self._read_time = 0.
@@ -161,7 +225,7 @@ class ChiefClient:
 
   def wait_until_announced(
       self, generation: int, meanwhile: Callable[[], bool]
-      ) -> job_state_lib.JobState:
+      ) -> jobs.JobState:
     """Waits for another job state than that of a generation.
 
     Args:

@@ -13,15 +13,14 @@ from adanet import distributed
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines import engine
+from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state
-from adanet.engines.cluster import restarted_chief
+from adanet.engines.cluster import jobs
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
-_State = job_state.State
+_State = jobs.State
 
 
 class ChiefTest(parameterized.TestCase):
@@ -32,24 +31,23 @@ class ChiefTest(parameterized.TestCase):
     And the one that other tasks see while it builds its first graph.
     """
     path = self.create_tempdir().full_path
-    file = job_state.JobStateFile(path)
-    file.write(job_state.JobState(
+    file = jobs.JobStateFile(path)
+    file.write(jobs.JobState(
         job, 7, 1, ("a",), 2, 1, "strategy", 5, state, "the reason"))
-    own = connection.Connection.__new__(connection.Connection)
-    made = mock.create_autospec(own, instance=True)
-    made.config = tf_compat.RunConfig(model_dir=path)
-    made.file, made.job = file, ended.JobId("job", is_unique)
-    made.job_watch = ended.JobWatch(made.job)
-    made.is_followed.return_value = is_followed
-    made.servers = {}
-    made.wait_until_written = lambda write: write()
     before = file.read()
-    with mock.patch.object(restarted_chief, "_OVER_SECS", 0.):
-      with chief.ChiefEngine(
-          model_lib.Model(None, model_dir_lib.ModelDir(path), made.config,
-                          distributed.RoundRobinStrategy()),
-          made).opened(trainer.Request(None, max_steps=9)):
-        return before, file.read()
+    config = tf_compat.RunConfig(model_dir=path)
+    board = mock.Mock()
+    board.read.return_value = announcements.GenerationStatus(
+        is_followed=is_followed)
+    own = connection.Connection(
+        config, 1., {}, None, [board], file,
+        jobs.JobWatch(jobs.JobId("job", is_unique)))
+    with mock.patch.object(connection, "_OVER_SECS", 0.), \
+         chief.ChiefEngine(model_lib.Model(
+             None, model_dir_lib.ModelDir(path), config,
+             distributed.RoundRobinStrategy()), own).opened(
+                 trainer.Request(None, max_steps=9)):
+      return before, file.read()
 
   def test_a_job_that_was_stopped_goes_on(self):
     before, found = self._open("job", _State.STOPPED)

@@ -7,6 +7,7 @@ The other modules of this package say how the tasks use it.
 
 import contextlib
 import dataclasses
+import time
 from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence)
 
@@ -14,16 +15,16 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.engines.cluster import addresses as addresses_lib
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import evaluation_requests as requests_lib
-from adanet.engines.cluster import job_state as job_state_lib
-from adanet.engines.cluster import server as server_lib
+from adanet.engines.cluster import announcements
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import sessions
-from adanet.engines.cluster import status_board
-from adanet.engines.cluster import stopped_workers as stopped_workers_lib
 from adanet.tf_compat import files
 
 _MAX_NAMES = 4
+_FILE_SECS = 1.  # Between two reads of a file.
+# How long a chief waits for parameter servers if the job seems to be over. They
+# will know by then.
+_OVER_SECS = 35.
 
 
 def named(tasks: Mapping[str, str]) -> str:
@@ -43,19 +44,15 @@ class Connection:
     server: `tf.train.Server` of this task.
     status_boards: sequence of `StatusBoard`, one for each parameter server.
     file: `JobStateFile`.
-    stopped_workers: `StoppedWorkers`.
-    evaluation_requests: `EvaluationRequests`.
     job_watch: `JobWatch` since this task started.
   """
   config: Any
   wait_timeout_secs: float
   addresses: Dict[str, str]
   server: Any
-  status_boards: Sequence[status_board.StatusBoard]
-  file: job_state_lib.JobStateFile
-  stopped_workers: stopped_workers_lib.StoppedWorkers
-  evaluation_requests: requests_lib.EvaluationRequests
-  job_watch: ended.JobWatch
+  status_boards: Sequence[announcements.StatusBoard]
+  file: jobs.JobStateFile
+  job_watch: jobs.JobWatch
 
   @property
   def name(self) -> str:
@@ -73,7 +70,7 @@ class Connection:
     return files.real_path(self.config.model_dir)
 
   @property
-  def job(self) -> ended.JobId:
+  def job(self) -> jobs.JobId:
     """The id of the job."""
     return self.job_watch.job
 
@@ -118,28 +115,19 @@ class Connection:
   # The boards of the parameter servers.
 
   @property
-  def own_status_board(self) -> status_board.StatusBoard:
+  def own_status_board(self) -> announcements.StatusBoard:
     """The board that this task polls; that of a parameter server is its own."""
     index = self.config.global_id_in_cluster or 0
     if self.config.task_type == tf_compat.TaskType.PS:
       index = self.config.task_id
     return self.status_boards[index % len(self.status_boards)]
 
-  def is_followed(self) -> bool:
-    """Returns whether a board says that the chief has begun a later job.
-
-    So this task was started again. It asks the servers that answer.
-    """
-    absent = addresses_lib.unreachable(self.servers)
-    return any(status is not None and status.is_followed for status in (
-        board.read() for i, board in enumerate(self.status_boards)
-        if f"ps:{i}" not in absent))
-
-  def read_status_boards(self) -> List[Optional[status_board.GenerationStatus]]:
+  def read_status_boards(
+      self) -> List[Optional[announcements.GenerationStatus]]:
     """Returns each board's status; None for one that does not answer."""
     return [one.read() for one in self.status_boards]
 
-  def write_status_boards(self, status: status_board.GenerationStatus) -> bool:
+  def write_status_boards(self, status: announcements.GenerationStatus) -> bool:
     """Writes all boards, and returns whether all servers took it."""
     return all([one.write(status) for one in self.status_boards])
 
@@ -150,6 +138,56 @@ class Connection:
     """
     for one in self.status_boards:
       one.close()
+
+  # Whether a chief that starts finds its job over, or its program further on.
+
+  def is_followed(self, job_state: Optional[jobs.JobState]) -> bool:
+    """Returns whether the chief was restarted in a later job of its program.
+
+    The boards say so, too. It asks the servers that answer.
+
+    Args:
+      job_state: `JobState` in the file; None for none.
+    """
+    job = self.job
+    if job.is_followed_by(job_state) and (
+        self.job_watch.after(job_state) == jobs.State.OVER):
+      return True
+    # A later job begins when this one is over. While it is not, a stopped
+    # server must not delay this chief: a signal would lose what the workers
+    # train.
+    if not (job.is_followed_by(job_state) or (
+        job_state is not None and job.is_of(job_state) and
+        job_state.state == jobs.State.OVER)):
+      return False
+    absent = addresses_lib.unreachable(self.servers)
+    return any(status is not None and status.is_followed for status in (
+        board.read() for i, board in enumerate(self.status_boards)
+        if f"ps:{i}" not in absent))
+
+  def wait_until_known_to_be_over(self, max_steps: Optional[int]) -> bool:
+    """Returns whether the chief was restarted after the end of its job.
+
+    Or in a later job. A new job may have the same id as one that is over. Then
+    parameter servers run, or start soon. So this waits for them for a while.
+
+    Args:
+      max_steps: int or None, of the request.
+    """
+    end = time.monotonic() + _OVER_SECS
+    while True:
+      job_state = self.file.read()
+      if (self.job_watch.after(job_state) == jobs.State.OVER or
+          self.is_followed(job_state)):
+        return True
+      is_own = self.job.is_of(job_state)
+      if (job_state is None or job_state.state != jobs.State.OVER or
+          not (is_own or self.job.is_followed_by(job_state)) or
+          is_own and job_state.max_steps != max_steps or
+          time.monotonic() >= end or
+          len(addresses_lib.unreachable(self.servers)) < len(self.servers)):
+        return False
+      time.sleep(_FILE_SECS)
 
   # Sessions.
 
@@ -240,22 +278,20 @@ def connect(config: Any, wait_timeout_secs: float) -> Connection:
 
   Raises:
     addresses.AddressError: an address is wrong.
-    server.ServerError: the server cannot be started.
+    sessions.ServerError: the server cannot be started.
   """
-  addresses = server_lib.addresses(config)
+  addresses = sessions.server_addresses(config)
   addresses_lib.check(addresses)
   chief = _chief(addresses)
   leads = f"{config.task_type}:{config.task_id}" in chief
-  job_watch = ended.watch(config, chief_answers=lambda: (
+  job_watch = jobs.watch(config, chief_answers=lambda: (
       not leads and not addresses_lib.unreachable(chief)))
-  server = server_lib.start(config)
+  server = sessions.start_server(config)
   return Connection(
       config=config, wait_timeout_secs=wait_timeout_secs, addresses=addresses,
       server=server, status_boards=[
-          status_board.StatusBoard(i, addresses[f"ps:{i}"], server.target,
+          announcements.StatusBoard(i, addresses[f"ps:{i}"], server.target,
                                    _device(config), job_watch.job.number)
           for i in range(config.num_ps_replicas)],
-      file=job_state_lib.JobStateFile(config.model_dir),
-      stopped_workers=stopped_workers_lib.StoppedWorkers(config.model_dir),
-      evaluation_requests=requests_lib.EvaluationRequests(config.model_dir),
+      file=jobs.JobStateFile(config.model_dir),
       job_watch=job_watch)

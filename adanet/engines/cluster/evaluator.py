@@ -22,10 +22,9 @@ from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import addresses
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import announcements
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
-from adanet.engines.cluster import shared_files
 from adanet.progress import reporter
 from adanet.tf_compat import files
 
@@ -59,29 +58,29 @@ def evaluate(config: Any, evaluation: Any,
     raise ValueError(
         "TF_CONFIG['task'] must have index 0 for an evaluator, got "
         f"{config.task_id}: there is one evaluator")
-  job = ended.job_id(config)
+  job = jobs.job_id(config)
   reporter.tell(events.Joined(files.real_path(config.model_dir), job.number))
   with reporter.reporter() as report:
     return EvaluatorTask(
         config, evaluation, name=name, start_delay_secs=start_delay_secs,
-        job_watch=ended.watch(config, chief_answers=_chief_answers(config)),
+        job_watch=jobs.watch(config, chief_answers=_chief_answers(config)),
         report=report, results_file=results_lib.file_of(config),
         observer=_observer(config, job)).run()
 
 
 def _observer(config, job):
   """Returns the `ReadOnlyObserver`; None without a parameter server."""
-  ps = (ended.cluster(config) or {}).get(tf_compat.TaskType.PS)
+  ps = (jobs.cluster(config) or {}).get(tf_compat.TaskType.PS)
   if not ps:
     return None
   address = ps[min(ps, key=int)] if isinstance(ps, dict) else ps[0]
-  return shared_files.ReadOnlyObserver(config.model_dir, job, address)
+  return announcements.ReadOnlyObserver(config.model_dir, job, address)
 
 
 def _chief_answers(config):
   """Returns a function that says whether the chief listens."""
-  jobs = ended.cluster(config) or {}
-  tasks = jobs.get("chief") or jobs.get("master") or ()
+  cluster = jobs.cluster(config) or {}
+  tasks = cluster.get("chief") or cluster.get("master") or ()
   found = {"chief": address for address in (
       tasks.values() if isinstance(tasks, dict) else tasks)}
   return lambda: bool(found) and not addresses.unreachable(found)
@@ -156,9 +155,9 @@ class _StopHook:
     del run_context
     if self._clock.monotonic() >= self._next_time:
       state = self._state()
-      if state == job_state_lib.State.STOPPED:
+      if state == jobs.State.STOPPED:
         raise _JobStopped()
-      if state == job_state_lib.State.OVER and self._is_superseded():
+      if state == jobs.State.OVER and self._is_superseded():
         raise _Superseded()
       self._next_time = self._clock.monotonic() + _POLL_SECS
 
@@ -221,9 +220,9 @@ class EvaluatorTask:
 
   def __init__(self, config: Any, evaluation: Any,
                name: Optional[str], start_delay_secs: float,
-               job_watch: ended.JobWatch, report: events.Report,
+               job_watch: jobs.JobWatch, report: events.Report,
                results_file: results_lib.ResultsFile,
-               observer: Optional[shared_files.ReadOnlyObserver] = None,
+               observer: Optional[announcements.ReadOnlyObserver] = None,
                clock: Clock = Clock()) -> None:
     """Reads nothing yet. The task starts now.
 
@@ -252,8 +251,8 @@ class EvaluatorTask:
     self._evaluated_file = _EvaluatedFile(config.model_dir, name)
     self._job_watch = job_watch
     self._job_state = _PatientReader(
-        job_state_lib.JobStateFile(config.model_dir).read,
-        (v1.errors.OpError, job_state_lib.JobStateError), None, clock)
+        jobs.JobStateFile(config.model_dir).read,
+        (v1.errors.OpError, jobs.JobStateError), None, clock)
     self._latest = _PatientReader(
         self._model_dir.latest_checkpoint,
         (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
@@ -285,7 +284,7 @@ class EvaluatorTask:
       logging.info("Evaluation begins after start_delay_secs=%g.",
                    self._start_delay_secs)
     while (self._clock.monotonic() < end and
-           self._state() == job_state_lib.State.TRAINING):
+           self._state() == jobs.State.TRAINING):
       self._sleep()
 
   def _is_gone(self, checkpoint):
@@ -376,7 +375,7 @@ class EvaluatorTask:
 
     Raises:
       SystemExit: the job was stopped, to be resumed later.
-      shared_files.SharedFilesError: the chief writes to another folder.
+      announcements.SharedFilesError: the chief writes to another folder.
       waiting.WaitTimeoutError: there was no checkpoint for too long.
     """
     try:
@@ -395,10 +394,10 @@ class EvaluatorTask:
     while True:
       # First the state: the latest checkpoint after training is the last one.
       state = self._state()
-      if state == job_state_lib.State.STOPPED:
+      if state == jobs.State.STOPPED:
         raise _JobStopped()
       checkpoint = self._latest.read()
-      if state == job_state_lib.State.OVER:
+      if state == jobs.State.OVER:
         if self._is_superseded():
           logging.info("Evaluation ends: the last checkpoint is evaluated by "
                        "the %s.", self._results_file.by)

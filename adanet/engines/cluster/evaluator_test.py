@@ -15,9 +15,8 @@ from adanet import waiting
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.engines.cluster import ended
 from adanet.engines.cluster import evaluator
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import checkpoint_evaluation
 from adanet.testing import builders
@@ -25,7 +24,7 @@ from adanet.testing import level
 from adanet.testing import variables
 import numpy as np
 
-_JOB = ended.JobId("job", True)
+_JOB = jobs.JobId("job", True)
 
 
 class _Time:
@@ -104,7 +103,7 @@ def _evaluator(estimator, spec, job, report, results_file, clock):
       estimator.config, checkpoint_evaluation.CheckpointEvaluator(
           estimator, spec, None, clock.monotonic),
       name=spec.name, start_delay_secs=spec.start_delay_secs,
-      job_watch=ended.JobWatch(job, clock.now), report=report,
+      job_watch=jobs.JobWatch(job, clock.now), report=report,
       results_file=results_file, clock=clock)
 
 
@@ -126,15 +125,15 @@ class EvaluatorTest(parameterized.TestCase):
         {"global_step": np.int64(step)})
 
   def _announce(self, state, job="job"):
-    """Returns a function that writes the agreement, as a chief does."""
+    """Returns a function that writes the job state, as a chief does."""
 
     def announce():
-      job_state_lib.JobStateFile(
+      jobs.JobStateFile(
           self._model_dir,
           lambda: 1000. + self._estimator.time.now).write(
-              job_state_lib.JobState(
+              jobs.JobState(
                   job, 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
-                  job_state_lib.State(state)))
+                  jobs.State(state)))
 
     return announce
 
@@ -393,9 +392,8 @@ class SearchTest(absltest.TestCase):
       return lambda: estimator.train(builders.input_fn(), max_steps=max_steps)
 
     def end():
-      job_state_lib.JobStateFile(model_dir, lambda: 1020.).write(
-          job_state_lib.JobState("job", 1, 1, ("a",), 1, 1, "", None,
-                                  job_state_lib.State.OVER))
+      jobs.JobStateFile(model_dir, lambda: 1020.).write(
+          jobs.JobState("job", 1, 1, ("a",), 1, 1, "", None, jobs.State.OVER))
 
     exporter = _Exporter()
     metrics, exports = _evaluator(

@@ -4,12 +4,21 @@
 
 Each iteration is a new one, and so is each restore of a checkpoint. Its
 variables have a container of their own, so that a task which is late cannot
-change the next one's.
+change the next one's. The chief and the workers share what is here: how a task
+reacts to lost servers and to restarts, and how it waits for the subnetworks
+that other tasks train.
+
+    <model_dir>/cluster/stopped_workers/<generation>/<job>-<index>
+
+says which workers train no further, so that nobody waits for them. The text of
+a file is the name of the `Ending` of its worker: the input of the worker has
+ended, or a hook of it asked for a stop.
 """
 
 import contextlib
+import os
 import time
-from typing import Dict, Iterator, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -18,15 +27,84 @@ from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
 from adanet.distributed import devices
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import decisions
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import sessions as cluster_sessions
 from adanet.tf_compat import error_text
+from adanet.tf_compat import files
+from adanet.training import loop as loop_lib
 from adanet.training import loop_context
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
-_POLL_SECS = .1
+_PAUSE_SECS = .1  # Between two looks whether a signal asks for a stop.
+_POLL_SECS = .02  # Between two looks for the steps of other tasks.
+_FILE_SECS = 1.  # Between two looks at the files of other tasks.
+_MAX_NAMES = 3
+
+# How often a step may fail for the same reason while all parameter servers have
+# their variables. Then the servers are not the cause.
+MAX_FAILURES = 3
+
+# Names in `tf.errors` of errors that a lost, stopped or restarted parameter
+# server causes.
+_LOST = frozenset([
+    "AbortedError", "CancelledError", "DeadlineExceededError",
+    "FailedPreconditionError", "InternalError", "NotFoundError",
+    "UnavailableError", "UnknownError"])
+
+
+class StepTimeoutError(RuntimeError):
+  """A step takes longer than it may."""
+
+
+def may_reconnect(error: BaseException, num_failures: int) -> bool:
+  """Returns whether another session may help after an error of one.
+
+  Args:
+    error: the error.
+    num_failures: int, how many attempts in a row failed, this one included,
+      with no step between them, or for the same reason after as many steps,
+      while all parameter servers had their variables.
+  """
+  may_be_lost = any(kind.__name__ in _LOST for kind in type(error).__mro__)
+  return may_be_lost and num_failures <= MAX_FAILURES
+
+
+def pause_secs(num_failures: int) -> float:
+  """Returns how long to wait after an error before another session, in s.
+
+  A task that was refused, as a worker that is started again refuses at first,
+  is not asked again for about 1 s by gRPC, and then for 1.6 times as long each
+  time: github.com/grpc/grpc/blob/master/doc/connection-backoff.md.
+
+  Args:
+    num_failures: see `may_reconnect`.
+  """
+  return 0. if num_failures <= 1 else 2.**(num_failures - 1)
+
+
+def have_lost(ready: Sequence[Optional[int]], generation: int) -> bool:
+  """Returns whether a parameter server has lost its variables.
+
+  Args:
+    ready: for each parameter server the generation of its variables, 0 for
+      none; None for one that does not answer.
+    generation: int, the generation that trains.
+  """
+  return any(one not in (None, generation) for one in ready)
+
+
+def may_take_over(job_state: jobs.JobState, now: jobs.JobState) -> bool:
+  """Returns whether a chief that starts may train on in a generation.
+
+  Whether the parameter servers still have the variables is checked apart.
+
+  Args:
+    job_state: the `JobState` that it finds.
+    now: the one that it would write.
+  """
+  return job_state.is_training and job_state._replace(
+      reason="", written=0.) == now._replace(reason="", written=0.)
 
 
 def search_of(model: model_lib.Model) -> Dict[str, str]:
@@ -90,7 +168,7 @@ class Generation:
     with v1.get_default_graph().container(container), v1.device(setter):
       yield
 
-  def check_search(self, job_state: job_state_lib.JobState,
+  def check_search(self, job_state: jobs.JobState,
                    iteration: iteration_lib.Iteration) -> None:
     """Checks that this task has the search, and the builders, of the chief."""
     own = search_of(self._model)
@@ -120,7 +198,7 @@ class Generation:
 
     Raises:
       KeyboardInterrupt, SystemExit: a signal asked for a stop before.
-      decisions.StepTimeoutError: steps take too long.
+      StepTimeoutError: steps take too long.
     """
     # Its own steps: other tasks may train on while one here takes too long.
     num_steps = (sum(it.loop.trained.values()) if it.loop.trained else
@@ -138,9 +216,9 @@ class Generation:
           "Stopped at step %d of iteration %d, which is not saved: a parameter "
           "server is lost (%s).", step, self._number, type(error).__name__)
       self._training.stops.raise_asked()
-    if not decisions.may_reconnect(error, self._num_failures):
+    if not may_reconnect(error, self._num_failures):
       if isinstance(error, tf_compat.v1.errors.DeadlineExceededError):
-        raise decisions.StepTimeoutError(
+        raise StepTimeoutError(
             f"iteration {self._number}: step {step} took too long "
             f"{self._num_failures} times, and all parameter servers answer. If "
             "a step may take so long, give the RunConfig a session_config with "
@@ -150,10 +228,168 @@ class Generation:
     logging.warning(
         "Iteration %d: a parameter server may be lost at step %d (%s: %s).",
         self._number, step, type(error).__name__, error_text.first_line(error))
-    self._pause(decisions.pause_secs(self._num_failures))
+    self._pause(pause_secs(self._num_failures))
 
   def _pause(self, secs):
     """Sleeps, at most until a signal asks for a stop."""
     end = time.monotonic() + secs
     while time.monotonic() < end and self._training.stops.asked is None:
-      time.sleep(_POLL_SECS)
+      time.sleep(_PAUSE_SECS)
+
+
+class StoppedWorkers:
+  """The files of the workers that train no further."""
+
+  def __init__(self, model_dir: str):
+    """Reads nothing yet."""
+    self._folder = os.path.join(model_dir, "cluster", "stopped_workers")
+
+  def _of(self, generation):
+    return os.path.join(self._folder, str(generation))
+
+  def add(self, generation: int, task: str, ending: loop_lib.Ending) -> None:
+    """Records why a task trains no further in a generation."""
+    files.write_text(
+        os.path.join(self._of(generation), task.replace(":", "-")), ending.name)
+
+  def endings(self, generation: int) -> Dict[str, loop_lib.Ending]:
+    """Returns why tasks train no further, by their names."""
+    folder = self._of(generation)
+    texts = {name: files.read_text(os.path.join(folder, name))
+             for name in files.names(folder)}
+    return {name.replace("-", ":"): loop_lib.Ending[text]
+            for name, text in texts.items() if text}
+
+  def clear(self) -> None:
+    """Removes all, of earlier generations; for the chief."""
+    files.remove_folder(self._folder)
+
+
+def first_names(names: Sequence[str]) -> str:
+  """Returns the first names, and how many more there are, for messages."""
+  more = len(names) - _MAX_NAMES
+  return ", ".join(names[:_MAX_NAMES]) + (
+      f" and {more} more" if more > 0 else "")
+
+
+def _trainers(placement, config, count):
+  """Returns, for each subnetwork, the workers that train it.
+
+  Returns:
+    A list of lists of int; and how many workers train the ensembles.
+  """
+  trainers = [[] for _ in range(count)]
+  num_of_ensembles = 0
+  for w, worker in enumerate(placement.as_workers(
+      config.num_worker_replicas, config.num_ps_replicas)):
+    share = worker.worker_share(count)
+    num_of_ensembles += share.builds_ensemble
+    for i in share.trained:
+      trainers[i].append(w)
+  return trainers, num_of_ensembles
+
+
+class Peers:
+  """The tasks that train the subnetworks of a task's ensembles.
+
+  Attributes:
+    untrained: tuple of str, the names of subnetworks that no task trains.
+    also_trained: tuple of str, the names of subnetworks that this task trains
+      in each run, and other tasks, too.
+    share_ensembles: whether they train this task's ensembles, in turns.
+  """
+
+  def __init__(self, model: model_lib.Model,
+               connection: connection_lib.Connection,
+               iteration: iteration_lib.Iteration, generation: int,
+               raise_if_changed: Optional[Callable[[], None]]):
+    """Computes which tasks train which subnetworks.
+
+    Args:
+      model: `Model`.
+      connection: `Connection` of this task.
+      iteration: `Iteration`.
+      generation: int, that of its variables.
+      raise_if_changed: called while it waits; None for the chief.
+    """
+    self._model = model
+    self._connection = connection
+    self._number = iteration.number
+    self._generation = generation
+    self._raise_if_changed = raise_if_changed or (lambda: None)
+    self._stopped_workers = StoppedWorkers(connection.config.model_dir)
+    self._steps: Dict[str, int] = {}
+    self._file_time = 0.
+    self._trainers: Dict[str, List[str]] = {}
+    self.share_ensembles = False
+    share = iteration.share
+    trained: Sequence[int] = ()
+    if share.builds_ensemble:
+      names = connection.worker_names
+      trainers, num_of_ensembles = _trainers(
+          model.placement, model.config, len(iteration.builder_names))
+      if share.trains_subnetworks and share.fractions is None:
+        trained = share.trained
+      else:
+        self.share_ensembles = num_of_ensembles > 1 and bool(
+            iteration.candidates)
+      self._trainers = {
+          f"t{iteration.number}_{builder}": [names[w] for w in workers]
+          for builder, workers in zip(iteration.builder_names, trainers)}
+    self.untrained = tuple(
+        name for name, workers in self._trainers.items() if not workers)
+    # When this task waits, it trains no further itself.
+    self._trainers = {
+        name: [worker for worker in workers if worker != connection.name]
+        for name, workers in self._trainers.items()}
+    self.also_trained = tuple(
+        name for i, name in enumerate(self._trainers)
+        if i in trained and self._trainers[name])
+    self._wait = connection.wait("start these workers, or see what they print")
+    if self.untrained and raise_if_changed is None:
+      logging.warning("No worker trains %s.", first_names(self.untrained))
+
+  def _message(self, unfinished):
+    """Returns which tasks and subnetworks this task waits for."""
+    workers = sorted({w for name in unfinished for w in self._trainers[name]})
+    unreachable = self._connection.unreachable(workers)
+    return "{}{} to train {}, which nobody trains now".format(
+        first_names([f"{w} ({self._connection.address(w)})"
+                     for w in unreachable or workers]),
+        ", which do not answer," if len(unreachable) > 1 else
+        ", which does not answer," if unreachable else "",
+        first_names(["{} (at step {})".format(*item)
+                     for item in unfinished.items()]))
+
+  def wait_until_trained(self, unfinished: Dict[str, int]
+                        ) -> Dict[Optional[str], str]:
+    """Sleeps a moment; see `LoopContext.wait_for`.
+
+    Raises:
+      waiting.WaitTimeoutError: nothing was trained for too long.
+      Exception: an error of `raise_if_changed`.
+    """
+    self._raise_if_changed()
+    if unfinished != self._steps:
+      self._steps = dict(unfinished)
+      self._wait.done()
+    self._wait.pause(_POLL_SECS, lambda: self._message(unfinished))
+    now = time.monotonic()
+    if now - self._file_time < _FILE_SECS:
+      return {}
+    self._file_time = now
+    stopped = self._model.model_dir.stopped(self._number, unfinished)
+    found: Dict[Optional[str], str] = {
+        name: stopped[name] for name in unfinished if name in stopped}
+    endings = self._stopped_workers.endings(self._generation)
+    for name in set(unfinished) - set(found):
+      workers = self._trainers[name]
+      if not set(endings).issuperset(workers):
+        continue
+      found[name] = "the input of its workers ended"
+      for worker in workers:
+        if endings[worker] == loop_lib.Ending.STOP_ASKED:
+          logging.warning("Training ends: a hook has stopped %s, and no other "
+                          "task trains %s.", worker, name)
+          found[None] = f"a hook of {worker} asked for it"
+    return found

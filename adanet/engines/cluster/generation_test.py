@@ -1,6 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what a task does after an error of its session."""
+"""Tests of what a task does after an error of its session, and while it waits.
+
+The other tasks are faked.
+"""
 
 import contextlib
 import types
@@ -8,14 +11,76 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import distributed
 from adanet import tf_compat
-from adanet.engines.cluster import decisions
+from adanet import waiting
+from adanet.core import model_dir as model_dir_lib
+from adanet.distributed import placement
+from adanet.engines.cluster import chief_client
+from adanet.engines.cluster import connection
 from adanet.engines.cluster import generation as generation_lib
-from adanet.engines.cluster import job_state
+from adanet.engines.cluster import jobs
 from adanet.testing import searches
+from adanet.training import loop
+from adanet.training import model as model_lib
 
 _errors = tf_compat.v1.errors
 _LOST = _errors.UnavailableError(None, None, "refused")
+_ANNOUNCED = jobs.JobState(
+    "job", 7, 2, ("a", "b"), 3, 2, "RoundRobinStrategy()", 100, written=5.)
+_GENERATION = 3
+_INPUT, _HOOK = loop.Ending.INPUT_ENDED, loop.Ending.STOP_ASKED
+_INPUT_REASON = "the input of its workers ended"
+# Of two subnetworks, worker:0 trains the one, worker:1 the other, and worker:3
+# both.
+_WORKERS = ["chief:0"] + [f"worker:{i}" for i in range(4)]
+
+
+class DecisionsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ("AbortedError", 1, True), ("UnavailableError", 3, True),
+      ("DeadlineExceededError", 1, True), ("FailedPreconditionError", 1, True),
+      ("NotFoundError", 1, True), ("UnavailableError", 4, False),
+      ("InvalidArgumentError", 1, False), ("ResourceExhaustedError", 1, False))
+  def test_may_reconnect(self, name, num_failures, expected):
+    error = getattr(tf_compat.v1.errors, name)(None, None, "message")
+    self.assertEqual(
+        expected, generation_lib.may_reconnect(error, num_failures))
+
+  def test_pauses_outlast_the_backoff_of_grpc(self):
+    pauses = [generation_lib.pause_secs(num_failures)
+              for num_failures in range(1, generation_lib.MAX_FAILURES + 1)]
+    self.assertEqual(0., pauses[0])
+    self.assertSequenceEqual(sorted(set(pauses)), pauses)
+    self.assertBetween(sum(pauses), 5., 10.)
+
+  def test_an_error_of_the_user_is_none_of_a_lost_task(self):
+    self.assertFalse(generation_lib.may_reconnect(ValueError("message"), 1))
+
+  @parameterized.parameters(
+      ([7, 7], False), ([], False), ([7, 0], True), ([7, 6], True),
+      ([None, 0], True), ([7, None], False))
+  def test_have_lost(self, ready, expected):
+    self.assertEqual(expected, generation_lib.have_lost(ready, 7))
+
+  def test_goes_on_after_a_restart(self):
+    now = _ANNOUNCED._replace(written=99., reason="")
+    self.assertTrue(generation_lib.may_take_over(_ANNOUNCED, now))
+
+  @parameterized.parameters(
+      dict(job="other"), dict(iteration=3), dict(builders=("a",)),
+      dict(num_workers=4), dict(num_ps=1), dict(max_steps=None),
+      dict(strategy="ReplicationStrategy()"), dict(costs=(1, 2)),
+      dict(sizes=(1, 2)))
+  def test_restores_where_something_else_is_trained(self, **changed):
+    self.assertFalse(generation_lib.may_take_over(
+        _ANNOUNCED, _ANNOUNCED._replace(**changed)))
+
+  def test_restores_after_a_stop(self):
+    stopped = _ANNOUNCED._replace(state=jobs.State.STOPPED)
+    for now in _ANNOUNCED, stopped:
+      self.assertFalse(generation_lib.may_take_over(stopped, now))
 
 
 class GenerationTest(parameterized.TestCase):
@@ -44,7 +109,7 @@ class GenerationTest(parameterized.TestCase):
     generation = generation_lib.Generation(
         model, mock.Mock(), mock.Mock(), 0, 1)
     generation._connection.name = "worker:1"
-    state = job_state.JobState(
+    state = jobs.JobState(
         "job", 1, 0, ("a",), 2, 1, "", None,
         search=generation_lib.search_of(model))._replace(**changes)
     with contextlib.nullcontext() if message is None else (
@@ -65,9 +130,9 @@ class GenerationTest(parameterized.TestCase):
     return self._now - began
 
   def test_waits_longer_each_time_and_then_raises(self):
-    for num_failures in range(1, decisions.MAX_FAILURES + 1):
+    for num_failures in range(1, generation_lib.MAX_FAILURES + 1):
       self.assertAlmostEqual(
-          decisions.pause_secs(num_failures), self._fail(), delta=.2)
+          generation_lib.pause_secs(num_failures), self._fail(), delta=.2)
     with self.assertRaises(_errors.UnavailableError):
       self._fail()
 
@@ -80,10 +145,10 @@ class GenerationTest(parameterized.TestCase):
       (_LOST, _errors.UnavailableError),
       (_errors.UnknownError(None, None, "KeyError: 7"), _errors.UnknownError),
       (_errors.DeadlineExceededError(None, None, "of a checkpoint"),
-       decisions.StepTimeoutError))
+       generation_lib.StepTimeoutError))
   def test_the_same_error_after_as_many_steps_is_none_of_a_server(
       self, error, raised):
-    for _ in range(decisions.MAX_FAILURES):
+    for _ in range(generation_lib.MAX_FAILURES):
       self._steps += 5  # Batches before the one that is wrong.
       self._fail(error)
     self._steps += 5
@@ -118,11 +183,11 @@ class GenerationTest(parameterized.TestCase):
 
   def test_step_that_takes_too_long(self):
     slow = _errors.DeadlineExceededError(None, None, "slow")
-    for _ in range(decisions.MAX_FAILURES):
+    for _ in range(generation_lib.MAX_FAILURES):
       self._fail(slow)
     with self.assertRaisesRegex(
-        decisions.StepTimeoutError, "iteration 0: step 9 took too long 4 times"
-    ):
+        generation_lib.StepTimeoutError,
+        "iteration 0: step 9 took too long 4 times"):
       self._fail(slow)
 
   def test_signal_before(self):
@@ -138,6 +203,148 @@ class GenerationTest(parameterized.TestCase):
     self._fail()
     generation_lib.time.sleep = sleep
     self.assertLess(self._fail(), 1.)
+
+
+class StoppedWorkersTest(absltest.TestCase):
+
+  def test_those_of_a_generation(self):
+    model_dir = self.create_tempdir().full_path
+    found = generation_lib.StoppedWorkers(model_dir)
+    self.assertEmpty(found.endings(3))
+    found.add(3, "worker:10", _HOOK)
+    found.add(3, "chief:0", _INPUT)
+    found.add(4, "worker:1", _INPUT)
+    other = generation_lib.StoppedWorkers(model_dir)
+    self.assertEqual({"chief:0": _INPUT, "worker:10": _HOOK}, other.endings(3))
+    other.clear()
+    self.assertEmpty(found.endings(3))
+    other.clear()
+
+
+class PeersTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._now = 1000.
+    self.enter_context(mock.patch.object(
+        generation_lib, "time", mock.Mock(monotonic=lambda: self._now)))
+    path = self.create_tempdir().full_path
+    self._model_dir = model_dir_lib.ModelDir(path)
+    self._stopped_workers = generation_lib.StoppedWorkers(path)
+    self._connection = mock.create_autospec(
+        connection.Connection, instance=True)
+    self._connection.address = "{}'s address".format
+    self._connection.unreachable.return_value = []
+    self._connection.config = types.SimpleNamespace(model_dir=path)
+    self._connection.wait = lambda advice: waiting.Wait(
+        10., advice, clock=lambda: self._now, sleep=self._sleep)
+
+  def _sleep(self, secs):
+    self._now += secs
+
+  def _stop(self, endings):
+    """Lets workers train no further in this generation, and one in another."""
+    for task, ending in endings.items():
+      self._stopped_workers.add(_GENERATION, task, ending)
+    self._stopped_workers.add(_GENERATION - 1, "worker:3", _INPUT)
+
+  def _others(self, name="chief:0", raise_if_changed=None,
+              workers=tuple(_WORKERS), candidates=("an ensemble",),
+              strategy=distributed.RoundRobinStrategy(),
+              share=placement.Share(True, range(2), False)):
+    """Returns those of a task, without a subnetwork of its own by default."""
+    self._connection.name = name
+    self._connection.worker_names = workers
+    return generation_lib.Peers(
+        model_lib.Model(
+            None, self._model_dir, types.SimpleNamespace(
+                num_worker_replicas=len(workers), num_ps_replicas=1),
+            strategy),
+        self._connection, types.SimpleNamespace(
+            number=0, builder_names=("a", "b"), candidates=candidates,
+            share=share),
+        _GENERATION, raise_if_changed)
+
+  def _wait(self, waiting_one, unfinished, secs=2.):
+    """Waits for so long; returns what nobody trains further."""
+    end = self._now + secs
+    stopped = {}
+    while self._now < end:
+      stopped.update(waiting_one.wait_until_trained(unfinished))
+    return stopped
+
+  @parameterized.parameters(
+      ({}, {}), ({"worker:0": _INPUT}, {}), ({"worker:0": _HOOK}, {}),
+      ({"chief:0": _INPUT, "worker:0": _INPUT, "worker:1": _HOOK}, {}),
+      ({"worker:0": _INPUT, "worker:3": _INPUT}, {"t0_a": _INPUT_REASON}),
+      ({"worker:0": _INPUT, "worker:3": _HOOK},
+       {"t0_a": _INPUT_REASON, None: "a hook of worker:3 asked for it"}))
+  def test_workers_train_no_further(self, endings, expected):
+    self._stop(endings)
+    self.assertEqual(expected, self._wait(self._others(), {"t0_a": 2}))
+
+  def test_hook_that_stopped_a_worker_when_its_network_was_done(self):
+    self._stop({"worker:0": _HOOK, "worker:3": _HOOK})
+    self._model_dir.mark_stopped(0, "t0_a", "It is done.", 2)
+    self.assertEqual({"t0_a": "It is done."},
+                     self._wait(self._others(), {"t0_a": 2}))
+
+  @parameterized.parameters((2, {}), (3, {"t0_b": "Its loss is NaN."}))
+  def test_one_that_has_stopped(self, step, expected):
+    self._model_dir.mark_stopped(0, "t0_b", "Its loss is NaN.", 3)
+    self._model_dir.mark_stopped(0, "t0_a", "It is done.", 3)
+    self.assertEqual(expected, self._wait(self._others(), {"t0_b": step}))
+
+  @parameterized.parameters(
+      (5, ["an ensemble"], True), (3, ["an ensemble"], False), (5, [], False))
+  def test_share_ensembles(self, num_workers, candidates, expected):
+    found = self._others(workers=_WORKERS[:num_workers], candidates=candidates)
+    self.assertEqual(expected, found.share_ensembles)
+
+  @parameterized.parameters(1, 2, 5)
+  def test_others_train_all_that_it_trains(self, num_workers):
+    found = self._others(
+        workers=_WORKERS[:num_workers], share=placement.Share(
+            True, range(2), True), strategy=distributed.ReplicationStrategy())
+    self.assertEqual(
+        ("t0_a", "t0_b") if num_workers > 1 else (), found.also_trained)
+    self.assertFalse(found.share_ensembles)
+    self.assertEmpty(found.untrained)
+
+  def test_others_train_in_turns_or_something_else(self):
+    self.assertEmpty(self._others().also_trained)
+
+  def test_files_are_read_once_a_second(self):
+    with mock.patch.object(
+        generation_lib.StoppedWorkers, "endings", return_value={}) as endings:
+      self._wait(self._others(), {"t0_a": 2}, 5.)
+    self.assertBetween(endings.call_count, 4, 6)
+
+  def test_another_generation(self):
+    with self.assertRaises(chief_client.GenerationChanged):
+      self._others("worker:1", mock.Mock(
+          side_effect=chief_client.GenerationChanged())).wait_until_trained(
+              {"t0_a": 2})
+
+  def test_no_end_while_others_train(self):
+    waiting_one = self._others()
+    for step in range(10):
+      self._wait(waiting_one, {"t0_a": step}, 5.)
+
+  @parameterized.parameters(
+      (["worker:3"], "for worker:3 (worker:3's address), which does not "
+       "answer, to train t0_a (at step 2), t0_b (at step 5), which nobody "
+       "trains now: start these workers"),
+      ([], "for worker:0 (worker:0's address), worker:1 (worker:1's address), "
+       "worker:3 (worker:3's address) to train t0_a (at step 2), t0_b (at "))
+  def test_says_for_whom_it_waited(self, silent, message):
+    self._connection.unreachable.return_value = silent
+    with self.assertRaises(waiting.WaitTimeoutError) as raised:
+      self._wait(self._others(), {"t0_a": 2, "t0_b": 5}, 100.)
+    self.assertIn(message, str(raised.exception))
+    self.assertBetween(self._now, 1010., 1010.1)
+    self._connection.unreachable.assert_called_with(
+        ["worker:0", "worker:1", "worker:3"])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from adanet import distributed
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.distributed import wrap_around
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import jobs
 from adanet.training import model as model_lib
 from adanet.training import train_ops
 
@@ -34,8 +34,8 @@ class Measurements(NamedTuple):
     ensemble_cost: the cost of a step of all ensembles, in the units of the
       costs; None if it was not measured.
   """
-  costs: Optional[job_state_lib.NumberPerBuilder] = None
-  sizes: Optional[job_state_lib.NumberPerBuilder] = None
+  costs: Optional[jobs.NumberPerBuilder] = None
+  sizes: Optional[jobs.NumberPerBuilder] = None
   ensemble_cost: Optional[wrap_around.Number] = None
 
 
@@ -68,7 +68,7 @@ def _is_positive(value):
 
 
 def stated(builders: Sequence[Any],
-           name: str) -> Optional[job_state_lib.NumberPerBuilder]:
+           name: str) -> Optional[jobs.NumberPerBuilder]:
   """Returns the costs or sizes that the builders state themselves.
 
   Args:
@@ -194,8 +194,8 @@ def measure(model: model_lib.Model,
     return measured
 
 
-def known(job_state: Optional[job_state_lib.JobState],
-          now: job_state_lib.JobState,
+def known(job_state: Optional[jobs.JobState],
+          now: jobs.JobState,
           placement: Any) -> Optional[Measurements]:
   """Returns the measurements from before a restart; None to measure now.
 
@@ -217,7 +217,7 @@ def known(job_state: Optional[job_state_lib.JobState],
   return announced_measurements(job_state)
 
 
-def announced_measurements(job_state: job_state_lib.JobState) -> Measurements:
+def announced_measurements(job_state: jobs.JobState) -> Measurements:
   """Returns the measurements in a job state."""
   return Measurements(job_state.costs, job_state.sizes, job_state.ensemble_cost)
 

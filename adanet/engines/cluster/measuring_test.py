@@ -10,7 +10,7 @@ import adanet
 from adanet import distributed
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
-from adanet.engines.cluster import job_state
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
 from adanet.testing import builders
 from adanet.testing import level
@@ -18,7 +18,7 @@ from adanet.testing import searches
 from adanet.training import model as model_lib
 
 _MEASURED = distributed.BalancedStrategy("measured", "measured")
-_AGREED = job_state.JobState(
+_ANNOUNCED = jobs.JobState(
     "job", 7, 2, ("a", "b"), 3, 2, repr(_MEASURED), 100, costs=(1, 2),
     sizes=(3, 4), ensemble_cost=5)
 
@@ -76,9 +76,9 @@ class MeasuringTest(parameterized.TestCase):
     found = self._measure([_Says("a"), _Says("b")], ensemblers=[
         adanet.ensemble.GreedyEnsembler()])
     self.assertEqual(0, found.ensemble_cost)
-    agreed = _AGREED._replace(**found._asdict())
+    announced = _ANNOUNCED._replace(**found._asdict())
     self.assertEqual(
-        agreed, job_state.JobState.from_json(agreed.to_json(), "its file"))
+        announced, jobs.JobState.from_json(announced.to_json(), "its file"))
 
   @level.gate
   def test_input_that_ends(self):
@@ -113,21 +113,21 @@ class MeasuringTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ({}, True), (dict(num_workers=9, num_ps=1, generation=8), True),
-      (dict(state=job_state.State.STOPPED, max_steps=None, builders=()), True),
+      (dict(state=jobs.State.STOPPED, max_steps=None, builders=()), True),
       (dict(job="other"), False), (dict(iteration=3), False),
       (dict(strategy="RoundRobinStrategy()"), False), (dict(costs=None), False),
       (dict(sizes=None), False))
   def test_known(self, changed, is_known):
     found = measuring.known(
-        _AGREED._replace(**changed), _AGREED._replace(costs=None, sizes=None),
-        _MEASURED)
+        _ANNOUNCED._replace(**changed),
+        _ANNOUNCED._replace(costs=None, sizes=None), _MEASURED)
     self.assertEqual(
         measuring.Measurements((1, 2), (3, 4), 5) if is_known else None, found)
 
   def test_nothing_is_known_before(self):
-    self.assertIsNone(measuring.known(None, _AGREED, _MEASURED))
+    self.assertIsNone(measuring.known(None, _ANNOUNCED, _MEASURED))
     self.assertEqual(measuring.Measurements(), measuring.known(
-        None, _AGREED, distributed.RoundRobinStrategy()))
+        None, _ANNOUNCED, distributed.RoundRobinStrategy()))
 
   def test_placed(self):
     model = model_lib.Model(None, None, None, _MEASURED)

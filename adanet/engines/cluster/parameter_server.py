@@ -13,11 +13,10 @@ from typing import Callable
 from adanet import log as logging
 from adanet.core import events
 from adanet.engines.cluster import addresses
+from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import shared_files
-from adanet.engines.cluster import status_board
+from adanet.engines.cluster import jobs
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trainer
@@ -59,7 +58,7 @@ def serve(connection: connection_lib.Connection, stops: signals.StopRequests,
 
   Raises:
     KeyboardInterrupt, SystemExit: a signal asked for it.
-    ended.StoppedError: the job was stopped.
+    jobs.StoppedError: the job was stopped.
     waiting.WaitTimeoutError: the chief is absent for too long.
   """
   client = chief_client.ChiefClient(connection)
@@ -68,15 +67,15 @@ def serve(connection: connection_lib.Connection, stops: signals.StopRequests,
     try:
       _wait_until_asked_to_stop(connection, client, stops)
       _wait_until_chief_is_gone(connection, client)
-    except (ended.JobFinished, ended.StoppedError) as ending:
+    except (jobs.JobFinished, jobs.StoppedError) as ending:
       # Workers look once a second. TensorFlow 1.15 does not tell one that is
       # in a step that its parameter server has gone.
       time.sleep(_LAST_SECS)
-      if isinstance(ending, ended.StoppedError):
+      if isinstance(ending, jobs.StoppedError):
         raise
       logging.info("%s ends: %s.", connection.name, ending)
       return
-    except shared_files.SharedFilesError:
+    except announcements.SharedFilesError:
       # All other tasks see it too, as long as this task serves.
       end = time.monotonic() + _MISTAKE_SECS
       while stops.asked is None and time.monotonic() < end:
@@ -91,7 +90,7 @@ def _wait_until_asked_to_stop(connection, client, stops):
   is_told = False
   while stops.asked is None:
     is_told = is_told or connection.own_status_board.write_model_dir(
-        status_board.SERVER, connection.model_dir)
+        announcements.SERVER, connection.model_dir)
     client.look()
     pause(_POLL_SECS)
 

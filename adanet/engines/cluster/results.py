@@ -21,8 +21,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import metric_values
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state as job_state_lib
+from adanet.engines.cluster import jobs
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 from adanet.training import signals
@@ -120,7 +119,7 @@ class Awaited(collections.abc.Sequence):
 class ResultsFile:
   """The file with the results of a job."""
 
-  def __init__(self, model_dir: str, job: ended.JobId,
+  def __init__(self, model_dir: str, job: jobs.JobId,
                timeout_secs: Optional[float]):
     """Reads nothing yet.
 
@@ -133,7 +132,7 @@ class ResultsFile:
     self._model_dir = model_dir
     self._job = job
     self._timeout_secs = timeout_secs
-    self._job_state_file = job_state_lib.JobStateFile(model_dir)
+    self._job_state_file = jobs.JobStateFile(model_dir)
     self._path = os.path.join(
         model_dir, "cluster", "results.json" if job.number == 1 else
         f"results-{job.number}.json")
@@ -223,7 +222,7 @@ def file_of(config: Any) -> ResultsFile:
     config: RunConfig with a model_dir.
   """
   return ResultsFile(
-      config.model_dir, ended.job_id(config),
+      config.model_dir, jobs.job_id(config),
       getattr(config, "session_creation_timeout_secs", None))
 
 

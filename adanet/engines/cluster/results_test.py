@@ -11,14 +11,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import waiting
 from adanet.core import metric_values
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results
 from adanet.tf_compat import files
 import numpy as np
 
-_JOB = ended.JobId("job", True)
-_SHARED = ended.JobId("job", False)
+_JOB = jobs.JobId("job", True)
+_SHARED = jobs.JobId("job", False)
 _FOUND = {"loss": np.float32(.1), "global_step": np.int64(2**60)}, [b"/path"]
 
 
@@ -86,13 +85,13 @@ class ResultsFileTest(absltest.TestCase):
     self._file().begin("evaluator")
     self.assertEqual("evaluator", self._file().by)
     self.assertIsNone(self._file().read())
-    self.assertIsNone(self._file(ended.JobId("other", True)).by)
+    self.assertIsNone(self._file(jobs.JobId("other", True)).by)
 
   def test_results(self):
     self._write()
     self.assertEqual(_FOUND, self._file().read())
     self.assertEqual("chief", self._file().by)
-    self.assertIsNone(self._file(ended.JobId("other", True)).read())
+    self.assertIsNone(self._file(jobs.JobId("other", True)).read())
 
   def test_results_of_an_earlier_checkpoint(self):
     self._write()
@@ -102,8 +101,8 @@ class ResultsFileTest(absltest.TestCase):
   def test_results_of_an_earlier_training(self):
     self._write()
     self._save("model.ckpt-6")
-    file = job_state.JobStateFile(self._model_dir)
-    second = ended.JobId("job", True, 2)
+    file = jobs.JobStateFile(self._model_dir)
+    second = jobs.JobId("job", True, 2)
     file.announce(second.text, 2, 1, None)
     self._file(second).begin("chief")
     self.assertEqual(_FOUND, self._file().read())

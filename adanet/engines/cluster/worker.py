@@ -35,15 +35,22 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import evaluation
 from adanet.engines.cluster import generation as generation_lib
+from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
-from adanet.engines.cluster import peers as peers_lib
+from adanet.engines.cluster import shared_evaluation
+from adanet.tf_compat import error_text
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
+
+
+_LOOK_SECS = 1.  # Between two looks for a request of the chief.
+
+
+class _RequestCancelled(Exception):
+  """The chief does not wait for an answer any more."""
 
 
 def train(model: model_lib.Model, request: trainer.Request) -> None:
@@ -69,17 +76,19 @@ class Worker:
     self._training = training
     self._connection = connection
     self._chief_client = chief_client.ChiefClient(connection)
+    self._stopped_workers = generation_lib.StoppedWorkers(
+        connection.config.model_dir)
 
   def train(self) -> None:
     """Trains its shares until training is over.
 
     Raises:
-      ended.StoppedError: the job was stopped.
+      jobs.StoppedError: the job was stopped.
     """
     generation = 0
     try:
       while True:
-        evaluator = evaluation.EvaluationWorker(
+        evaluator = EvaluationWorker(
             self._model, self._connection, generation)
         job_state = self._chief_client.wait_until_announced(
             generation, evaluator.answer_if_asked)
@@ -88,7 +97,7 @@ class Worker:
           self._train_generation(job_state)
         except chief_client.GenerationChanged:
           pass
-    except ended.JobFinished as over:
+    except jobs.JobFinished as over:
       logging.info("%s ends: %s.", self._connection.name, over)
 
   def _train_generation(self, job_state):
@@ -111,7 +120,7 @@ class Worker:
     with model.graph(training.request.input_fn, "train", number, work.scope,
                      len(job_state.builders)) as built:
       work.check_search(job_state, built.iteration)
-      peers = peers_lib.Peers(
+      peers = generation_lib.Peers(
           model, self._connection, built.iteration, generation,
           lambda: client.raise_if_changed(generation))
       it = trainer.IterationTraining(
@@ -130,7 +139,7 @@ class Worker:
           if ending in (
               loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
             self._connection.wait_until_written(
-                lambda: self._connection.stopped_workers.add(
+                lambda: self._stopped_workers.add(
                     generation, self._connection.name, ending))  # pylint: disable=cell-var-from-loop
           return
         except tf_compat.v1.errors.OpError as error:
@@ -161,3 +170,93 @@ class Worker:
           "the same variables, with the same names, on all tasks".format(
               self._connection.name, missing[0],
               f" and {len(missing) - 1} more" * (len(missing) > 1)))
+
+
+class _Watched:
+  """A session that raises `_RequestCancelled` if the chief waits no more."""
+
+  def __init__(self, session, check):
+    self._session = session
+    self._check = check
+
+  def __getattr__(self, name):
+    return getattr(self._session, name)
+
+  def run(self, *args, **kwargs):
+    self._check()
+    return self._session.run(*args, **kwargs)
+
+
+class EvaluationWorker:
+  """A worker that waits, and evaluates the parts that the chief asks for."""
+
+  def __init__(self, model: model_lib.Model,
+               connection: connection_lib.Connection, generation: int):
+    """Reads nothing yet.
+
+    Args:
+      model: `Model`.
+      connection: `Connection` of this task.
+      generation: int, the one that it was in last; 0 for none.
+    """
+    self._model = model
+    self._connection = connection
+    self._generation = generation
+    self._requests = shared_evaluation.EvaluationRequests(
+        connection.config.model_dir)
+    self._look_time = 0.
+    self._last_id = ""
+
+  def answer_if_asked(self) -> bool:
+    """Looks once a second for a request, and answers it.
+
+    Returns:
+      Whether there was one for this task.
+    """
+    if (not self._generation or  # The chief may not have made the file yet.
+        time.monotonic() - self._look_time < _LOOK_SECS):
+      return False
+    self._look_time = time.monotonic()
+    request = self._requests.read()
+    if request is None or request.id == self._last_id or not (
+        request.job == self._connection.job.text and
+        request.generation == self._generation and
+        self._connection.name in request.shares):
+      return False
+    self._last_id = request.id
+    self._answer(request)
+    return True
+
+  def _answer(self, request):
+    """Answers a request, unless it is taken back."""
+    connection = self._connection
+    share = request.shares[connection.name]
+    logging.info("Iteration %d: %s evaluates %s.", request.iteration,
+                 connection.name, generation_lib.first_names(share))
+
+    def write(answer):
+      connection.wait_until_written(
+          lambda: self._requests.write(request, connection.name, answer))
+
+    def check():
+      if time.monotonic() - self._look_time >= _LOOK_SECS:
+        self._look_time = time.monotonic()
+        if not self._requests.is_asked(request):
+          raise _RequestCancelled()
+
+    write(shared_evaluation.Answer(is_done=False))
+    try:
+      answer = shared_evaluation.Answer(shared_evaluation.evaluated(
+          self._model, request, share,
+          lambda session: _Watched(session, check)))
+    except _RequestCancelled:
+      logging.info("%s ends this: the chief does not wait for it any more.",
+                   connection.name)
+      return
+    except Exception as error:  # pylint: disable=broad-except
+      logging.warning("%s cannot evaluate %s: %s: %s", connection.name,
+                      generation_lib.first_names(share), type(error).__name__,
+                      error)
+      answer = shared_evaluation.Answer(
+          error=f"{type(error).__name__}: {error_text.first_line(error)}")
+    write(answer)

@@ -5,6 +5,7 @@
 The workers are in this process, and answer while the chief asks.
 """
 
+import math
 import os
 import types
 from unittest import mock
@@ -18,12 +19,13 @@ from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import connection
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import evaluation
-from adanet.engines.cluster import evaluation_requests
+from adanet.engines.cluster import jobs
+from adanet.engines.cluster import shared_evaluation
+from adanet.engines.cluster import worker
 from adanet.testing import builders
 from adanet.testing import searches
 from adanet.testing import shuffled_evaluation
+from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import model as model_lib
 from adanet.training import trained
@@ -33,7 +35,96 @@ _GENERATION = 4
 _ALL_VALUES = {"before": 9., "a": ord("a"), "b": ord("b"), "c": ord("c")}
 
 
-class _Requests(evaluation_requests.EvaluationRequests):
+_REQUEST = shared_evaluation.EvaluationRequest(
+    "1", "job", 3, 0, shared_evaluation.EvaluationKind.VALUES, "model.ckpt-7",
+    5, ("a",), {"chief:0": ("a",), "worker:10": ("b", "c")})
+_TASK = "worker:10"
+
+
+class EvaluationRequestsTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._model_dir = self.create_tempdir().full_path
+    self._chief = shared_evaluation.EvaluationRequests(self._model_dir)
+    self._worker = shared_evaluation.EvaluationRequests(self._model_dir)
+
+  def _files(self):
+    return [file for _, _, found in os.walk(self._model_dir) for file in found]
+
+  def test_request_and_answer(self):
+    self.assertIsNone(self._worker.read())
+    self._chief.ask(_REQUEST)
+    self.assertEqual(_REQUEST, self._worker.read())
+    self.assertIsNone(self._chief.answer(_REQUEST, _TASK))
+    begun = shared_evaluation.Answer(is_done=False)
+    self._worker.write(_REQUEST, _TASK, begun)
+    self.assertEqual(begun, self._chief.answer(_REQUEST, _TASK))
+    self.assertIsNone(self._chief.answer(_REQUEST, "worker:1"))
+    content = {"b": .1, "c": math.inf}
+    self._worker.write(_REQUEST, _TASK, shared_evaluation.Answer(content))
+    self.assertEqual(shared_evaluation.Answer(content),
+                     self._chief.answer(_REQUEST, _TASK))
+    self.assertIsNone(self._chief.answer(_REQUEST, "worker:1"))
+    self._chief.clear()
+    self.assertIsNone(self._worker.read())
+    self.assertIsNone(self._chief.answer(_REQUEST, _TASK))
+    self.assertEqual(["evaluation_request.json"], self._files())
+    for _ in range(2):
+      self._chief.remove()
+      self.assertEmpty(self._files())
+
+  def test_error(self):
+    self._chief.ask(_REQUEST)
+    answer = shared_evaluation.Answer(error="It fails.")
+    self._worker.write(_REQUEST, _TASK, answer)
+    self.assertEqual(answer, self._chief.answer(_REQUEST, _TASK))
+
+  def test_nothing_is_written_to_a_request_that_is_gone(self):
+    self._chief.ask(_REQUEST)
+    for end in (self._chief.clear,
+                lambda: self._chief.ask(_REQUEST._replace(id="2"))):
+      end()
+      count = len(self._files())
+      self.assertFalse(self._worker.is_asked(_REQUEST))
+      self._worker.write(_REQUEST, _TASK, shared_evaluation.Answer({}))
+      self.assertLen(self._files(), count)
+      self.assertIsNone(self._chief.answer(_REQUEST, _TASK))
+
+  def test_answer_to_another_request(self):
+    self._chief.ask(_REQUEST)
+    self._worker.write(_REQUEST, _TASK, shared_evaluation.Answer({"b": 1.}))
+    other = _REQUEST._replace(
+        id="2", kind=shared_evaluation.EvaluationKind.REPORTS)
+    self.assertIsNone(self._chief.answer(other, _TASK))
+    self._chief.ask(other)
+    self.assertIsNone(self._chief.answer(_REQUEST, _TASK))
+    self.assertIsNone(self._chief.answer(other, _TASK))
+
+  def test_all_files_are_there_when_it_is_asked(self):
+    self._chief.clear()
+    before = self._files()
+    self._chief.ask(_REQUEST)
+    asked = self._files()
+    self.assertContainsSubset(before, asked)
+    for is_done in False, True:
+      self._worker.write(
+          _REQUEST, _TASK, shared_evaluation.Answer({}, is_done=is_done))
+    self.assertEqual(asked, self._files())
+
+  def test_what_cannot_be_read(self):
+    self._chief.ask(_REQUEST)
+    folder = os.path.join(self._model_dir, "cluster")
+    files.write_text(os.path.join(folder, "answers", "1", "worker-10.json"),
+                     '{"content": ')
+    self.assertStartsWith(self._chief.answer(_REQUEST, _TASK).error,
+                          "its answer cannot be read: not JSON")
+    files.write_text(
+        os.path.join(folder, "evaluation_request.json"), '{"id": "1"}')
+    self.assertIsNone(self._worker.read())
+
+
+class _Requests(shared_evaluation.EvaluationRequests):
   """Those of a chief whose workers answer at once."""
 
   def __init__(self, model_dir, workers):
@@ -61,24 +152,23 @@ class _Test(parameterized.TestCase):
     super().setUp()
     self.path = self.create_tempdir().full_path
     self.now = 1000.
-    patch = mock.patch.object(
-        evaluation, "time", mock.Mock(monotonic=lambda: self.now))
-    patch.start()
-    self.addCleanup(patch.stop)
+    for module in shared_evaluation, worker:
+      self.enter_context(mock.patch.object(
+          module, "time", mock.Mock(monotonic=lambda: self.now)))
     self.silent = []
 
   def _sleep(self, secs):
     self.now += secs
 
-  def connection(self, name, asks=None):
+  def connection(self, name):
     """Returns the `Connection` of a task."""
     made = mock.create_autospec(connection.Connection, instance=True)
     made.name = name
     made.worker_names = ["chief:0", "worker:0", "worker:1"]
     made.address = "{}'s address".format
     made.unreachable = lambda names: sorted(set(names) & set(self.silent))
-    made.job = ended.JobId("job", True)
-    made.evaluation_requests = asks or evaluation_requests.EvaluationRequests(self.path)
+    made.job = jobs.JobId("job", True)
+    made.config = tf_compat.RunConfig(model_dir=self.path)
     made.wait_until_written = lambda write: write()
     made.wait = lambda advice: waiting.Wait(
         100., advice, clock=lambda: self.now, sleep=self._sleep)
@@ -86,14 +176,14 @@ class _Test(parameterized.TestCase):
 
   def worker(self, model, name):
     """Returns the `answer_if_asked` of a worker."""
-    return evaluation.EvaluationWorker(
+    return worker.EvaluationWorker(
         model, self.connection(name), _GENERATION).answer_if_asked
 
   def files(self):
-    """Returns what there is of questions and answers."""
-    with open(os.path.join(self.path, "cluster", "question.json")) as f:
-      return f.read(), os.path.exists(
-          os.path.join(self.path, "cluster", "answers"))
+    """Returns what there is of requests and answers."""
+    folder = os.path.join(self.path, "cluster")
+    with open(os.path.join(folder, "evaluation_request.json")) as f:
+      return f.read(), os.path.exists(os.path.join(folder, "answers"))
 
 
 class SharedEvaluationTest(_Test):
@@ -101,9 +191,8 @@ class SharedEvaluationTest(_Test):
 
   def setUp(self):
     super().setUp()
-    patch = mock.patch.object(candidates_lib, "compared", self._evaluated)
-    patch.start()
-    self.addCleanup(patch.stop)
+    self.enter_context(
+        mock.patch.object(candidates_lib, "compared", self._evaluated))
 
   def _evaluated(self, model, number, checkpoint, watched=None):
     if watched is None:
@@ -142,11 +231,11 @@ class SharedEvaluationTest(_Test):
   def _asked(self, workers, model=None, planned="abc", costs=(1, 1, 1)):
     """Returns the `_Requests`, and the `SharedEvaluation`."""
     asks = _Requests(self.path, workers)
-    shared = evaluation.SharedEvaluation(
-        model or self._model(), self.connection("chief:0", asks),
+    shared = shared_evaluation.SharedEvaluation(
+        model or self._model(), self.connection("chief:0"),
         types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
             iteration.Planned(members, tuple(members), None)
-            for members in planned]), costs, _GENERATION)
+            for members in planned]), costs, _GENERATION, asks)
     return asks, shared
 
   def test_a_users_own_evaluate_gets_all(self):
@@ -209,7 +298,7 @@ class SharedEvaluationTest(_Test):
         [self.worker(model, name) for name in ("worker:0", "worker:1")])
     read = []
     with mock.patch.multiple(
-        evaluation.logits_lib, read=lambda folder: read.append(
+        shared_evaluation.logits_lib, read=lambda folder: read.append(
             folder.startswith(self.path) and os.path.isdir(folder)), merged=len,
         record=lambda model, number, checkpoint, folder, *_: os.makedirs(
             folder)), shared.logits(self._candidates()) as num_parts:
@@ -238,7 +327,8 @@ class SharedEvaluationTest(_Test):
       if reason == "does not answer":
         self.silent = ["worker:1"]
       elif reason == "has not answered in time":
-        asks.write(asks.asked[-1], "worker:1", evaluation_requests.Answer(is_done=False))
+        asks.write(asks.asked[-1], "worker:1",
+                   shared_evaluation.Answer(is_done=False))
 
     asks.workers.append(begin)
     with self.assertLogs(level="WARNING") as logged:
@@ -258,12 +348,12 @@ class SharedEvaluationTest(_Test):
     self.assertEqual(("", False), self.files())
 
   def _request(self):
-    return evaluation_requests.EvaluationRequest(
-        "1", "job", _GENERATION, 1, evaluation_requests.Kind.VALUES, "model.ckpt-8", 0,
-        (), {"worker:0": ("a",)})
+    return _REQUEST._replace(
+        generation=_GENERATION, iteration=1, checkpoint="model.ckpt-8",
+        shares={"worker:0": ("a",)})
 
   def test_requests_for_other_tasks(self):
-    asks = evaluation_requests.EvaluationRequests(self.path)
+    asks = shared_evaluation.EvaluationRequests(self.path)
     answer_if_asked = self._workers()[0]
     asked = self._request()
     self.assertFalse(answer_if_asked())
@@ -277,14 +367,14 @@ class SharedEvaluationTest(_Test):
     self.assertFalse(answer_if_asked())  # It looks once a second.
     self.now += 1
     self.assertTrue(answer_if_asked())
-    self.assertEqual(evaluation_requests.Answer(
+    self.assertEqual(shared_evaluation.Answer(
         [{"before": 8., "a": ord("a")}, "adanet_loss", .5]),
                      asks.answer(asked, "worker:0"))
     self.now += 1
     self.assertFalse(answer_if_asked())
 
   def test_request_that_is_cancelled(self):
-    asks = evaluation_requests.EvaluationRequests(self.path)
+    asks = shared_evaluation.EvaluationRequests(self.path)
     asks.ask(self._request())
 
     def late(*args):
@@ -315,9 +405,9 @@ class ValuesTest(_Test):
     asks = _Requests(self.path, [
         self.worker(model, name) for name in ("worker:0", "worker:1")])
     with model.graph(shuffled_evaluation.input_fn, "eval", 1) as built:
-      shared = evaluation.SharedEvaluation(
-          model, self.connection("chief:0", asks), built.iteration,
-          built.iteration.builder_costs, _GENERATION)
+      shared = shared_evaluation.SharedEvaluation(
+          model, self.connection("chief:0"), built.iteration,
+          built.iteration.builder_costs, _GENERATION, asks)
       candidates = candidates_lib.of_iteration(built.iteration, checkpoint)
     values = shared.values(candidates)
     self.now += 1

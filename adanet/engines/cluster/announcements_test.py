@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of whether all tasks see the same files."""
+"""Tests of status boards, and of whether all tasks see the same files."""
 
 import os
 import time
@@ -11,15 +11,13 @@ from absl.testing import parameterized
 from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
-from adanet.engines.cluster import ended
-from adanet.engines.cluster import job_state
-from adanet.engines.cluster import shared_files
-from adanet.engines.cluster import status_board as board_lib
+from adanet.engines.cluster import announcements
+from adanet.engines.cluster import jobs
 from adanet.testing import processes
 from adanet.testing import servers
 
-_AGREEMENT = job_state.JobState("job", 3, 0, ("a",), 1, 1, "", None)
-_JOB = ended.JobId("job", True)
+_JOB_STATE = jobs.JobState("job", 3, 0, ("a",), 1, 1, "", None)
+_JOB = jobs.JobId("job", True)
 _ADVICE = "all tasks must have the same model_dir"
 
 
@@ -35,13 +33,13 @@ class SharedFilesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._chief = self.create_tempdir().full_path
-    job_state.JobStateFile(self._chief).write(_AGREEMENT)
+    jobs.JobStateFile(self._chief).write(_JOB_STATE)
     self._other = self.create_tempdir().full_path
 
   def _check(self, chief, ps, generation=3, secs=0.):
     """Checks the folder of a chief, where the ps has another one."""
     told = iter([None, ps])
-    check = shared_files.Check(chief, {"ps:0": self._address})
+    check = announcements.SharedFilesCheck(chief, {"ps:0": self._address})
     with tf_compat.v1.Session(
         "grpc://" + self._address, graph=check.graph) as session:
       check.wait_until_seen(
@@ -58,12 +56,12 @@ class SharedFilesTest(parameterized.TestCase):
       (True, True, 4, "the chief has '{0}', which it does not see there: it is "
        "an older one there, of generation 3: "),
       (False, True, 3, "the chief has '{1}', which it does not see there: "
-       "{1}/cluster/agreement.json; No such file or directory: "))
+       "{1}/cluster/job_state.json; No such file or directory: "))
   def test_folders_that_differ(self, chief_sees, ps_sees, generation, message):
     chief, ps = (self._chief if sees else self._other
                  for sees in (chief_sees, ps_sees))
     with self.assertRaisesRegex(
-        shared_files.SharedFilesError,
+        announcements.SharedFilesError,
         fr"^ps:0 \(127.0.0.1:\d+\) has the model_dir '{ps}', .*" +
         message.format(self._chief, self._other) + _ADVICE):
       self._check(chief, ps, generation)
@@ -71,35 +69,35 @@ class SharedFilesTest(parameterized.TestCase):
   @level.gate
   def test_no_long_wait_for_a_folder_that_is_another_one(self):
     began = time.monotonic()
-    with self.assertRaises(shared_files.SharedFilesError):
+    with self.assertRaises(announcements.SharedFilesError):
       self._check(self._chief, self._other, secs=1000.)
     self.assertLess(time.monotonic() - began, 100.)
 
-  def _follow(self, agreed, announced, told, secs, job=_JOB):
+  def _follow(self, job_state, announced, told, secs, job=_JOB):
     """Asks a follower once now, and once after some seconds."""
-    follower = shared_files.VisibilityCheck(self._other, job, lambda: told)
-    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+    follower = announcements.VisibilityCheck(self._other, job, lambda: told)
+    with mock.patch.object(announcements.time, "monotonic") as monotonic:
       for monotonic.return_value in (1000., 1000. + secs):
-        found = follower.check_seen(agreed, announced)
+        found = follower.check_seen(job_state, announced)
     return found
 
   def test_follower_sees(self):
-    self.assertTrue(self._follow(_AGREEMENT, 3, None, 1000.))
+    self.assertTrue(self._follow(_JOB_STATE, 3, None, 1000.))
     # A shared disk may be late, and this may be another name of it.
     for told in (None, self._other, self.create_tempdir().full_path):
       self.assertFalse(self._follow(None, 3, told, 30.))
 
   def test_follower_waits_anew_for_each_generation(self):
-    follower = shared_files.VisibilityCheck(self._other, _JOB, lambda: None)
-    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+    follower = announcements.VisibilityCheck(self._other, _JOB, lambda: None)
+    with mock.patch.object(announcements.time, "monotonic") as monotonic:
       for monotonic.return_value, announced, expected in (
           (1000., 4, False), (1050., 3, True), (1100., 4, False),
           (1150., 4, False)):
-        self.assertEqual(expected, follower.check_seen(_AGREEMENT, announced))
+        self.assertEqual(expected, follower.check_seen(_JOB_STATE, announced))
 
   def test_follower_says_once_what_it_does_not_see(self):
-    follower = shared_files.VisibilityCheck(self._other, _JOB, lambda: None)
-    with mock.patch.object(shared_files.time, "monotonic") as monotonic:
+    follower = announcements.VisibilityCheck(self._other, _JOB, lambda: None)
+    with mock.patch.object(announcements.time, "monotonic") as monotonic:
       with self.assertLogs(level="WARNING") as logged:
         for monotonic.return_value in (1000., 1009., 1011., 1030.):
           follower.check_seen(None, 3)
@@ -111,52 +109,52 @@ class SharedFilesTest(parameterized.TestCase):
       (None, True, 3., "model_dir '{1}', and the chief has '{0}': " + _ADVICE),
       (None, False, 61., "has the model_dir '{1}', and does not see there what "
        "the chief has announced: " + _ADVICE),
-      (_AGREEMENT._replace(job="other"), True, 3., "for another job in '{1}': "
+      (_JOB_STATE._replace(job="other"), True, 3., "for another job in '{1}': "
        "all tasks must have the same cluster in TF_CONFIG"),
-      (_AGREEMENT._replace(job="other"), False, 61., "for another job"))
-  def test_follower_does_not_see(self, agreed, is_told, secs, message):
+      (_JOB_STATE._replace(job="other"), False, 61., "for another job"))
+  def test_follower_does_not_see(self, job_state, is_told, secs, message):
     with self.assertRaisesRegex(
-        shared_files.SharedFilesError,
+        announcements.SharedFilesError,
         message.format(self._chief, self._other)):
-      self._follow(agreed, 3, self._chief if is_told else None, secs)
+      self._follow(job_state, 3, self._chief if is_told else None, secs)
 
   @level.gate
   def test_onlooker(self):
-    board = board_lib.StatusBoard(
+    board = announcements.StatusBoard(
         0, self._address, "grpc://" + self._address, "/job:ps/task:0")
     self.addCleanup(board.close)
-    for owner in (board_lib.SERVER, board_lib.CHIEF):
+    for owner in (announcements.SERVER, announcements.CHIEF):
       self.assertIsNone(board.model_dir(owner))
       self.assertTrue(board.write_model_dir(owner, owner))
       self.assertEqual(owner, board.model_dir(owner))
-    board.write_model_dir(board_lib.CHIEF, self._chief)
-    self.assertTrue(board.write(board_lib.GenerationStatus(3, 0)))
-    chief, other = (shared_files.ReadOnlyObserver(folder, _JOB, self._address)
+    board.write_model_dir(announcements.CHIEF, self._chief)
+    self.assertTrue(board.write(announcements.GenerationStatus(3, 0)))
+    chief, other = (announcements.ReadOnlyObserver(folder, _JOB, self._address)
                     for folder in (self._chief, self._other))
-    chief.check_seen(_AGREEMENT)
+    chief.check_seen(_JOB_STATE)
     with self.assertRaisesRegex(
-        shared_files.SharedFilesError, f"has '{self._chief}'"):
+        announcements.SharedFilesError, f"has '{self._chief}'"):
       while True:
         other.check_seen(None)
         time.sleep(.1)
-    board.write(board_lib.GenerationStatus(4, 0))
+    board.write(announcements.GenerationStatus(4, 0))
     # It was seen once, and may be late now.
-    self.assertFalse(chief.check_seen(_AGREEMENT))
+    self.assertFalse(chief.check_seen(_JOB_STATE))
     # The program trains again, with the same servers.
-    again = board_lib.StatusBoard(
+    again = announcements.StatusBoard(
         0, self._address, "grpc://" + self._address, "/job:ps/task:0", 2)
     self.addCleanup(again.close)
-    self.assertEqual(board_lib.GenerationStatus(), again.read())
-    self.assertIsNone(again.model_dir(board_lib.CHIEF))
-    self.assertTrue(again.write_model_dir(board_lib.CHIEF, self._other))
-    self.assertTrue(again.write(board_lib.GenerationStatus(1, 1)))
-    self.assertEqual(board_lib.GenerationStatus(1, 1), again.read())
-    self.assertEqual(self._other, again.model_dir(board_lib.CHIEF))
+    self.assertEqual(announcements.GenerationStatus(), again.read())
+    self.assertIsNone(again.model_dir(announcements.CHIEF))
+    self.assertTrue(again.write_model_dir(announcements.CHIEF, self._other))
+    self.assertTrue(again.write(announcements.GenerationStatus(1, 1)))
+    self.assertEqual(announcements.GenerationStatus(1, 1), again.read())
+    self.assertEqual(self._other, again.model_dir(announcements.CHIEF))
     # A task that was started again is in the first training still.
     self.assertEqual(
-        board_lib.GenerationStatus(is_followed=True), board.read())
-    self.assertTrue(shared_files.ReadOnlyObserver(
-        self._chief, _JOB, self._address).check_seen(_AGREEMENT))
+        announcements.GenerationStatus(is_followed=True), board.read())
+    self.assertTrue(announcements.ReadOnlyObserver(
+        self._chief, _JOB, self._address).check_seen(_JOB_STATE))
 
 
 if __name__ == "__main__":

@@ -17,26 +17,35 @@ logits to which ensembles are fitted, and for reports.
 If there is only one part, or no worker, nothing is asked. A chief that was
 lost meanwhile asks again. A worker that was lost joins its generation again,
 which has nothing left to train, and then answers.
+
+    <model_dir>/cluster/evaluation_request.json      there is one at a time
+    <model_dir>/cluster/answers/<id of the request>/<job>-<index>.json
+
+Each request has an id of its own, so an answer is never taken for another
+request's. The chief makes all files, empty at first. A network's file system
+may show a new file late to a task that has looked for it before, but not the
+new content of an old one.
 """
 
 import contextlib
+import enum
 import os
 import time
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, Optional,
+                    Sequence, Tuple)
 import uuid
 
 from adanet import log as logging
 from adanet import subnetwork
 from adanet import tf_compat
+from adanet import typed_json
 from adanet import waiting
 from adanet.core import iteration as iteration_lib
 from adanet.core import parts as parts_lib
 from adanet.engines import local
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import evaluation_requests as requests_lib
-from adanet.engines.cluster import peers as peers_lib
+from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import results
-from adanet.tf_compat import error_text
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import model as model_lib
@@ -48,16 +57,123 @@ _POLL_SECS = .1  # Between two looks for answers, at least.
 _FILES_A_SEC = 200.  # How many answers the chief looks for.
 _BEGIN_SECS = 10.  # How much later than the chief's end a worker may begin.
 
-_Kind = requests_lib.Kind
 _Costs = Sequence[Optional[float]]
 
 
-class _RequestCancelled(Exception):
-  """The chief does not wait for an answer any more."""
+class EvaluationKind(enum.Enum):
+  """The kind of the answers."""
+  VALUES = "values"  # To compare the candidates by.
+  LOGITS = "logits"  # For ensembles that are fitted.
+  REPORTS = "reports"
 
 
-def _evaluated(model, request, share, watched=lambda session: session,
-               with_previous=False):
+class EvaluationRequest(NamedTuple):
+  """A request of the chief to all workers.
+
+  Attributes:
+    id: str, no other request has the same.
+    job: str, the id of the job.
+    generation: int, the last one that was announced.
+    iteration: int, its number.
+    kind: `EvaluationKind`.
+    checkpoint: str, the name of the checkpoint to answer it from.
+    seed: int, that of the graph's random ops; None for none.
+    included: tuple of str, the builders that are in the winner, for reports.
+    shares: dict from the name of a task to the names of the builders that it
+      answers for.
+  """
+  id: str
+  job: str
+  generation: int
+  iteration: int
+  kind: EvaluationKind
+  checkpoint: str
+  seed: Optional[int]
+  included: Tuple[str, ...]
+  shares: Dict[str, Tuple[str, ...]]
+
+
+class Answer(NamedTuple):
+  """The answer of a worker.
+
+  Attributes:
+    content: any value of JSON.
+    error: str, why there is no content, or "".
+    is_done: False while the worker works on it.
+  """
+  content: Any = None
+  error: str = ""
+  is_done: bool = True
+
+
+class EvaluationRequests:
+  """The files of the request that the chief asks now."""
+
+  def __init__(self, model_dir: str):
+    """Reads nothing yet."""
+    self._path = os.path.join(model_dir, "cluster", "evaluation_request.json")
+    self._answers = os.path.join(model_dir, "cluster", "answers")
+
+  # The chief's.
+
+  def ask(self, request: EvaluationRequest) -> None:
+    """Writes a request, instead of any before."""
+    self.clear()
+    for task in request.shares:
+      files.write_text(self._of(request, task), "")
+    files.write_json(self._path, EvaluationRequest, request)
+
+  def answer(self, request: EvaluationRequest, task: str) -> Optional[Answer]:
+    """Returns the answer of a task; None if it has not begun."""
+    text = files.read_text(self._of(request, task))
+    if not text:
+      return None
+    try:
+      return typed_json.from_json(Answer, typed_json.loads(text))
+    except ValueError as error:
+      return Answer(error=f"its answer cannot be read: {error}")
+
+  def clear(self) -> None:
+    """Takes the request back, and removes all answers."""
+    files.write_text(self._path, "")  # First, so that no more are written.
+    files.remove_folder(self._answers)
+
+  def remove(self) -> None:
+    """Removes the request, too: there will be no other one."""
+    gfile = tf_compat.v1.io.gfile
+    if gfile.exists(self._path):
+      gfile.remove(self._path)
+    files.remove_folder(self._answers)
+
+  # A worker's.
+
+  def read(self) -> Optional[EvaluationRequest]:
+    """Returns the request; None if there is none, or of another version."""
+    return files.read_json(self._path, EvaluationRequest)
+
+  def is_asked(self, request: EvaluationRequest) -> bool:
+    """Returns whether the chief still waits for the answers to a request."""
+    current = self.read()
+    return current is not None and current.id == request.id
+
+  def write(self, request: EvaluationRequest, task: str,
+            answer: Answer) -> None:
+    """Writes the answer of a task, if the chief still waits for it.
+
+    A worker writes one that is not done when it begins.
+    """
+    if self.is_asked(request):
+      files.write_json(self._of(request, task), Answer, answer)
+
+  def _of(self, request, task):
+    return os.path.join(
+        self._answers, request.id, f"{task.replace(':', '-')}.json")
+
+
+def evaluated(model: model_lib.Model, request: EvaluationRequest,
+              share: Sequence[str],
+              watched: Callable[[Any], Any] = lambda session: session,
+              with_previous: bool = False) -> Any:
   """Returns the answer of a request about some builders and their ensembles.
 
   It is JSON.
@@ -73,9 +189,9 @@ def _evaluated(model, request, share, watched=lambda session: session,
       tf_random_seed=request.seed))
   number = request.iteration
   checkpoint = os.path.join(model.model_dir.path, request.checkpoint)
-  if request.kind == _Kind.VALUES:
+  if request.kind == EvaluationKind.VALUES:
     return list(candidates_lib.compared(model, number, checkpoint, watched))
-  if request.kind == _Kind.LOGITS:
+  if request.kind == EvaluationKind.LOGITS:
     name = uuid.uuid4().hex  # The model_dir may have another path elsewhere.
     logits_lib.record(
         model, number, checkpoint, os.path.join(_logits_folder(model), name),
@@ -96,9 +212,6 @@ def _may_compare(own, other):
       candidates_lib.Comparison(*other))
 
 
-# The chief's.
-
-
 class SharedEvaluation:
   """The chief and the workers, which evaluate one iteration together.
 
@@ -108,7 +221,7 @@ class SharedEvaluation:
   def __init__(self, model: model_lib.Model,
                connection: connection_lib.Connection,
                iteration: iteration_lib.Iteration, costs: _Costs,
-               generation: int):
+               generation: int, requests: EvaluationRequests):
     """Asks for nothing yet.
 
     Args:
@@ -117,6 +230,7 @@ class SharedEvaluation:
       iteration: `Iteration` with all candidates.
       costs: of each builder, in any unit; None for an unknown cost.
       generation: int, that of its variables.
+      requests: `EvaluationRequests`.
     """
     self._model = model
     self._local = local.LocalEngine(model)
@@ -125,13 +239,14 @@ class SharedEvaluation:
     self._planned = iteration.planned
     self._costs = dict(zip(iteration.builder_names, costs))
     self._generation = generation
+    self._requests = requests
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`."""
     compared = {name for ensemble in self._planned
                 if ensemble.fitted_by is None
                 for name in ensemble.builder_names}
-    answers = self._ask(candidates, _Kind.VALUES, [
+    answers = self._ask(candidates, EvaluationKind.VALUES, [
         part for part in self._parts(self._model.rules.evaluator)
         if compared.issuperset(part)])
     if answers is None:
@@ -145,7 +260,7 @@ class SharedEvaluation:
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`."""
-    names = self._ask(candidates, _Kind.LOGITS, [
+    names = self._ask(candidates, EvaluationKind.LOGITS, [
         (name,) for name in self._builder_names])
     if names is None:
       with self._local.logits(candidates) as logits:
@@ -162,7 +277,7 @@ class SharedEvaluation:
               included: Sequence[str]) -> List[Any]:
     """See `Engine`."""
     answers = self._ask(
-        candidates, _Kind.REPORTS,
+        candidates, EvaluationKind.REPORTS,
         self._parts(self._model.report_materializer), included)
     if answers is None:
       return self._local.reports(candidates, included)
@@ -193,19 +308,18 @@ class SharedEvaluation:
     if len(shares) < 2:
       return None
     seed = self._model.config.tf_random_seed
-    request = requests_lib.EvaluationRequest(
+    request = EvaluationRequest(
         uuid.uuid4().hex, connection.job.text, self._generation,
         candidates.number, kind, os.path.basename(candidates.checkpoint),
         uuid.uuid4().int % 2**31 if seed is None else seed, tuple(included),
         shares)
-    requests = connection.evaluation_requests
     try:
-      connection.wait_until_written(lambda: requests.ask(request))
+      connection.wait_until_written(lambda: self._requests.ask(request))
       return self._answers(request)
     finally:
       # If the disk is full, the next request takes it back.
       with contextlib.suppress(tf_compat.v1.errors.OpError):
-        requests.clear()
+        self._requests.clear()
 
   def _answers(self, request):
     """Does the chief's share, and returns the answers of all."""
@@ -213,8 +327,8 @@ class SharedEvaluation:
     own = pending.pop(self._connection.name)
     logging.info(
         "Iteration %d: the chief evaluates %s, and %d workers the others.",
-        request.iteration, peers_lib.first_names(own), len(pending))
-    answers = [_evaluated(self._model, request, own, with_previous=True)]
+        request.iteration, generation_lib.first_names(own), len(pending))
+    answers = [evaluated(self._model, request, own, with_previous=True)]
     wait = self._connection.wait("see what these workers print")
     begin_time = time.monotonic() + _BEGIN_SECS
     look_time = 0.
@@ -240,12 +354,12 @@ class SharedEvaluation:
     """Moves new answers to `answers`; returns dict from task to error."""
     failed = {}
     for name in list(pending):
-      answer = self._connection.evaluation_requests.answer(request, name)
+      answer = self._requests.answer(request, name)
       if answer is None or not answer.is_done:
         continue
       if answer.error:
         failed[name] = f"failed: {answer.error}"
-      elif request.kind == _Kind.VALUES and not _may_compare(
+      elif request.kind == EvaluationKind.VALUES and not _may_compare(
           answers[0], answer.content):
         failed[name] = ("has another metric_name, or other data in "
                         "evaluator.input_fn: start all tasks with the same")
@@ -261,7 +375,7 @@ class SharedEvaluation:
     if is_late:
       idle.update(
           (name, "has not begun") for name in names.difference(idle)
-          if connection.evaluation_requests.answer(request, name) is None)
+          if self._requests.answer(request, name) is None)
     return idle
 
   def _evaluated_instead(self, request, left, pending):
@@ -269,107 +383,15 @@ class SharedEvaluation:
     for name, why in sorted(left.items()):
       logging.warning(
           "Iteration %d: the chief evaluates %s itself, because %s (%s) %s.",
-          request.iteration, peers_lib.first_names(pending[name]), name,
+          request.iteration, generation_lib.first_names(pending[name]), name,
           self._connection.address(name), why)
-    return _evaluated(self._model, request, [
+    return evaluated(self._model, request, [
         builder for name in left for builder in pending.pop(name)])
 
   def _message(self, pending):
     """Returns which workers and which parts the chief waits for."""
     return "{} to evaluate {}".format(
-        peers_lib.first_names([
+        generation_lib.first_names([
             f"{name} ({self._connection.address(name)})" for name in pending]),
-        peers_lib.first_names([
+        generation_lib.first_names([
             name for share in pending.values() for name in share]))
-
-
-# A worker's.
-
-
-class _Watched:
-  """A session that raises `_RequestCancelled` if the chief waits no more."""
-
-  def __init__(self, session, check):
-    self._session = session
-    self._check = check
-
-  def __getattr__(self, name):
-    return getattr(self._session, name)
-
-  def run(self, *args, **kwargs):
-    self._check()
-    return self._session.run(*args, **kwargs)
-
-
-class EvaluationWorker:
-  """A worker that waits, and evaluates the parts that the chief asks for."""
-
-  def __init__(self, model: model_lib.Model,
-               connection: connection_lib.Connection, generation: int):
-    """Reads nothing yet.
-
-    Args:
-      model: `Model`.
-      connection: `Connection` of this task.
-      generation: int, the one that it was in last; 0 for none.
-    """
-    self._model = model
-    self._connection = connection
-    self._generation = generation
-    self._look_time = 0.
-    self._last_id = ""
-
-  def answer_if_asked(self) -> bool:
-    """Looks once a second for a request, and answers it.
-
-    Returns:
-      Whether there was one for this task.
-    """
-    if (not self._generation or  # The chief may not have made the file yet.
-        time.monotonic() - self._look_time < _LOOK_SECS):
-      return False
-    self._look_time = time.monotonic()
-    request = self._connection.evaluation_requests.read()
-    if request is None or request.id == self._last_id or not (
-        request.job == self._connection.job.text and
-        request.generation == self._generation and
-        self._connection.name in request.shares):
-      return False
-    self._last_id = request.id
-    self._answer(request)
-    return True
-
-  def _answer(self, request):
-    """Answers a request, unless it is taken back."""
-    connection = self._connection
-    requests = connection.evaluation_requests
-    share = request.shares[connection.name]
-    logging.info("Iteration %d: %s evaluates %s.", request.iteration,
-                 connection.name, peers_lib.first_names(share))
-
-    def write(answer):
-      connection.wait_until_written(
-          lambda: requests.write(request, connection.name, answer))
-
-    def check():
-      if time.monotonic() - self._look_time >= _LOOK_SECS:
-        self._look_time = time.monotonic()
-        if not requests.is_asked(request):
-          raise _RequestCancelled()
-
-    write(requests_lib.Answer(is_done=False))
-    try:
-      answer = requests_lib.Answer(_evaluated(
-          self._model, request, share,
-          lambda session: _Watched(session, check)))
-    except _RequestCancelled:
-      logging.info("%s ends this: the chief does not wait for it any more.",
-                   connection.name)
-      return
-    except Exception as error:  # pylint: disable=broad-except
-      logging.warning("%s cannot evaluate %s: %s: %s", connection.name,
-                      peers_lib.first_names(share), type(error).__name__,
-                      error)
-      answer = requests_lib.Answer(
-          error=f"{type(error).__name__}: {error_text.first_line(error)}")
-    write(answer)

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the waits for a chief, with the time faked."""
+"""Tests of polls, and of the waits for a chief, with the time faked."""
 
 import functools
 import itertools
@@ -11,9 +11,23 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import log
 from adanet import waiting
-from adanet.engines.cluster import chief_watch
+from adanet.engines.cluster import chief_client
 
 _CHIEF = {"chief:0": "a:1"}
+
+
+class PollSecsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (3, 2), (100, 1), (10000, 10), (10000, 1000), (1, 0))
+  def test_a_ps_is_not_asked_more_than_a_thousand_times_a_second(
+      self, num_workers, num_ps):
+    secs = chief_client.poll_secs(num_workers, num_ps)
+    self.assertGreaterEqual(secs, .02)
+    rate = num_workers / max(num_ps, 1) / secs
+    self.assertLessEqual(rate, 1000.001)
+    if secs > .02:  # Nor more seldom than needed.
+      self.assertAlmostEqual(1000, rate)
 
 
 class ChiefWatchTest(parameterized.TestCase):
@@ -25,13 +39,11 @@ class ChiefWatchTest(parameterized.TestCase):
     self._silent_secs = math.inf, math.inf  # From, to.
     clock = lambda: self._now
     for what, name, replacement in (
-        (chief_watch, "time", mock.Mock(monotonic=clock)),
-        (chief_watch.addresses, "unreachable", self._silent),
+        (chief_client, "time", mock.Mock(monotonic=clock)),
+        (chief_client.addresses, "unreachable", self._silent),
         (waiting, "Wait", functools.partial(
             waiting.Wait, clock=clock, sleep=self._sleep))):
-      patch = mock.patch.object(what, name, replacement)
-      patch.start()
-      self.addCleanup(patch.stop)
+      self.enter_context(mock.patch.object(what, name, replacement))
 
   def _sleep(self, secs):
     self._now += secs
@@ -43,7 +55,7 @@ class ChiefWatchTest(parameterized.TestCase):
 
   def _wait(self, secs, timeout_secs):
     """Waits for so long, in pauses of a second."""
-    pause = chief_watch.ChiefWatch(_CHIEF, timeout_secs).pause("begin")
+    pause = chief_client.ChiefWatch(_CHIEF, timeout_secs).pause("begin")
     while self._now < secs:
       pause(1.)
 
