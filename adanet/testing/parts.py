@@ -1,11 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of an iteration that a test writes by hand, for executors."""
+"""Parts of an iteration, for executors: written by hand, or waited for."""
 
+import os
 from typing import Any, Tuple
 
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
+from adanet.testing import processes
 from adanet.training import candidates
 from adanet.training import loop as loop_lib
 from adanet.training import trained
@@ -43,3 +45,24 @@ def result(driver: str = "driver",
       compared=candidates.Comparison({}), not_finite={}, logits=None,
       averages={}, weights={}, reports=(), stopped=(), seconds=1.
       )._replace(**values)
+
+
+def wait_until_trained(
+    model_dir: str, number: int, name: str, step: int) -> None:
+  """Waits until a part has a checkpoint of a step, or of one after it.
+
+  Args:
+    model_dir: str.
+    number: int, the iteration's.
+    name: str, that of the part.
+    step: int.
+  """
+  folder = os.path.join(model_dir, "parts", str(number), name)
+
+  def is_saved():
+    return any(
+        file.endswith(".index") and int(file.split("-")[1].split(".")[0]) >=
+        step for _, _, files in os.walk(folder) for file in files
+        if file.startswith("model.ckpt-"))
+
+  processes.wait_until(is_saved, f"step {step} of {name} in {number}")

@@ -177,10 +177,6 @@ class GenerationTest(parameterized.TestCase):
         self._global_step += steps
         self._fail()
 
-  def test_an_error_of_another_kind_is_raised_at_once(self):
-    with self.assertRaises(_errors.InvalidArgumentError):
-      self._fail(_errors.InvalidArgumentError(None, None, "wrong"))
-
   def test_step_that_takes_too_long(self):
     slow = _errors.DeadlineExceededError(None, None, "slow")
     for _ in range(generation_lib.MAX_FAILURES):

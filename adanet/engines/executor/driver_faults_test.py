@@ -11,6 +11,7 @@ from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
 from adanet.testing import engines
+from adanet.testing import parts
 from adanet.testing import processes
 from adanet.testing import searches
 
@@ -34,35 +35,20 @@ def _train_on_pool(unused_connection, model_dir, step_secs):
 
 class DriverFaultsTest(absltest.TestCase):
 
-  def setUp(self):
-    super().setUp()
-    self._model_dir = self.create_tempdir().full_path
-
-  def _wait_until_trained(self, name, step):
-    """Waits until a part has a checkpoint of a step, or of one after it."""
-    folder = os.path.join(self._model_dir, "parts", "0", name)
-
-    def is_saved():
-      return any(
-          file.endswith(".index") and int(file.split("-")[1].split(".")[0]) >=
-          step for _, _, files in os.walk(folder) for file in files
-          if file.startswith("model.ckpt-"))
-
-    processes.wait_until(is_saved, f"step {step} of {name}")
-
   def test_driver_is_stopped_and_killed_and_started_again(self):
-    stopped = processes.Process(_train_on_pool, self._model_dir, (.2, .2))
-    self._wait_until_trained("a", 3)
+    model_dir = self.create_tempdir().full_path
+    stopped = processes.Process(_train_on_pool, model_dir, (.2, .2))
+    parts.wait_until_trained(model_dir, 0, "a", 3)
     stopped.signal(signal.SIGINT)
     self.assertEqual(130, stopped.wait_until_ended())
-    killed = processes.Process(_train_on_pool, self._model_dir, (.2, 1.))
-    self._wait_until_trained("b", 3)
+    killed = processes.Process(_train_on_pool, model_dir, (.2, 1.))
+    parts.wait_until_trained(model_dir, 0, "b", 3)
     killed.kill()
-    last = processes.Process(_train_on_pool, self._model_dir, (.2, 0.))
+    last = processes.Process(_train_on_pool, model_dir, (.2, 0.))
     self.assertEqual(0, last.wait_until_ended())
-    self.assertFalse(os.path.exists(os.path.join(self._model_dir, "parts")))
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     trained = {}
-    for task in store.report(self._model_dir).tasks:
+    for task in store.report(model_dir).tasks:
       for name, steps in task.trained.items():
         trained[name] = trained.get(name, 0) + steps
     # What was done is not done again. What came after a last checkpoint is.

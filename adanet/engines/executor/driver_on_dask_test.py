@@ -10,6 +10,7 @@ from absl.testing import absltest
 from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
+from adanet.testing import parts
 from adanet.testing import processes
 from adanet.testing import searches
 from adanet.testing import variables
@@ -56,34 +57,18 @@ def _replace_workers(client):
 
 class DriverOnDaskTest(absltest.TestCase):
 
-  def setUp(self):
-    super().setUp()
-    self._model_dir = self.create_tempdir().full_path
-
-  def _wait_until_trained(self, number, name, step):
-    """Waits until a part has a checkpoint of a step, or of one after it."""
-    folder = os.path.join(self._model_dir, "parts", str(number), name)
-
-    def is_saved():
-      return any(
-          file.endswith(".index") and int(file.split("-")[1].split(".")[0]) >=
-          step for _, _, files in os.walk(folder) for file in files
-          if file.startswith("model.ckpt-"))
-
-    processes.wait_until(is_saved, f"step {step} of {name} in {number}")
-
   def test_workers_of_dask_come_and_go(self):
     engines.require_dask()
-    undisturbed = self.create_tempdir().full_path
-    program = processes.Process(_train, self._model_dir, undisturbed)
-    self._wait_until_trained(0, "a", 3)
+    model_dir, undisturbed = (self.create_tempdir().full_path for _ in "ab")
+    program = processes.Process(_train, model_dir, undisturbed)
+    parts.wait_until_trained(model_dir, 0, "a", 3)
     program.send(_kill_a_worker)
-    self._wait_until_trained(1, "a", 3)
+    parts.wait_until_trained(model_dir, 1, "a", 3)
     program.send(_replace_workers)
     self.assertEqual(0, program.wait_until_ended())
-    self.assertFalse(os.path.exists(os.path.join(self._model_dir, "parts")))
+    self.assertFalse(os.path.exists(os.path.join(model_dir, "parts")))
     variables.assert_equal(
-        variables.latest(undisturbed), variables.latest(self._model_dir))
+        variables.latest(undisturbed), variables.latest(model_dir))
 
 
 if __name__ == "__main__":

@@ -411,16 +411,6 @@ class ExecutionTest(parameterized.TestCase):
     self.assertEqual({f"t0_{name}": 4 for name in names},
                      self._events[-1].steps)
 
-  def test_graphs_are_checked_once(self):
-    def train(request):
-      self._files.write_graphs(
-          request.part, request.driver, {"t0_" + request.part[0]: {"Relu": 1}})
-      return self._done(request)
-
-    self._results(_Executor(train))
-    self.assertEqual([{"t0_a": {"Relu": 1}, "t0_b": {"Relu": 1}}],
-                     self._graphs.written)
-
 
 if __name__ == "__main__":
   absltest.main()

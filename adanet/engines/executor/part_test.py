@@ -63,20 +63,13 @@ class PartTest(parameterized.TestCase):
                          self._worker), outcome)
     self.assertStartsWith(outcome.details, "Traceback")
 
-  def test_empty_input(self):
-    self.assertEqual(
-        part.PartOutcome(_End.INPUT_EMPTY, "train: no", "", self._worker),
-        self._train(empty_input.EmptyInputError("train: no")))
-
-  def test_all_nan(self):
-    self.assertEqual(
-        part.PartOutcome(_End.ALL_NAN, "it is NaN", "", self._worker),
-        self._train(selection.AllNaNError("it is NaN")))
-
-  @parameterized.parameters(KeyboardInterrupt, SystemExit)
-  def test_signal(self, error):
-    self.assertEqual(part.PartOutcome(_End.STOPPED, worker=self._worker),
-                     self._train(error()))
+  @parameterized.parameters(
+      (empty_input.EmptyInputError("train: no"), _End.INPUT_EMPTY, "train: no"),
+      (selection.AllNaNError("it is NaN"), _End.ALL_NAN, "it is NaN"),
+      (KeyboardInterrupt(), _End.STOPPED, ""), (SystemExit(), _End.STOPPED, ""))
+  def test_error_that_has_a_meaning(self, error, end, message):
+    self.assertEqual(part.PartOutcome(end, message, worker=self._worker),
+                     self._train(error))
 
   @parameterized.parameters(
       (False, True), (True, True), (True, False))  # Only there is a fork.
