@@ -34,7 +34,7 @@ _MODULES = {
     "end_with_program": "adanet.launch.processes",
     "report": "adanet.history.store",
     "train_and_evaluate": "adanet.estimator.train_and_evaluate",
-    "use_one_gpu": "adanet.launch.gpus",
+    "use_one_gpu": "adanet.launch.machine",
 }
 # The name there, where it is another: AdaNet once had this ensemble only.
 _NAMES = {"Ensemble": "ComplexityRegularized"}
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
   from adanet.estimator.specs import TrainSpec
   from adanet.estimator.train_and_evaluate import train_and_evaluate
   from adanet.history.store import report
-  from adanet.launch.gpus import use_one_gpu
+  from adanet.launch.machine import use_one_gpu
   from adanet.launch.processes import end_with_program
   from adanet.engines.executor.execution import ExecutorError
   from adanet.engines.executor.execution import PartError

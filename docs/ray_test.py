@@ -12,7 +12,7 @@ import tempfile
 from absl.testing import absltest
 import adanet
 from adanet import tf_compat
-from adanet.launch import network
+from adanet.launch import machine
 from adanet.launch import processes as process_tree
 from adanet.testing import builders
 from adanet.testing import processes
@@ -42,7 +42,7 @@ def _estimator(model_dir, step_secs):
 
 def _train_on_ray(unused_connection, model_dir, folder):
   """The page's program. Ray listens on all interfaces, so it has its own."""
-  if not network.enter():
+  if not machine.enter_private_network():
     sys.exit(_REFUSED)
   os.environ.update(
       HOME=folder, RAY_TMPDIR=folder, RAY_USAGE_STATS_ENABLED="0",

@@ -1,8 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a job's tasks and what they are told."""
+"""Tests of a job: its tasks, their TF_CONFIG, and the command of a task."""
 
 import json
+import os
+import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -41,6 +43,54 @@ class JobTest(parameterized.TestCase):
   def test_wrong_number_of_addresses(self):
     with self.assertRaisesRegex(ValueError, "addresses: expected 3, got 1"):
       job_lib.make_job(1, 1, True, ["a:1"])
+
+
+class CommandTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.addCleanup(os.chdir, os.getcwd())
+    os.chdir(self.create_tempdir().full_path)
+    for name, mode in (("train.py", 0o644), ("run", 0o755), ("data", 0o644)):
+      with open(name, "w"):
+        pass
+      os.chmod(name, mode)
+
+  @parameterized.parameters(
+      (["train.py", "--a", "b"], False, [sys.executable, "train.py", "--a",
+                                         "b"]),
+      (["./train.py"], False, [sys.executable, "./train.py"]),
+      (["a.train", "-m"], True, [sys.executable, "-m", "a.train", "-m"]))
+  def test_python(self, words, is_module, command):
+    self.assertEqual(command, job_lib.command(words, is_module))
+
+  def test_executable(self):
+    self.assertEqual([os.path.join(os.getcwd(), "run"), "a"],
+                     job_lib.command(["run", "a"], False))
+
+  @parameterized.parameters(
+      ("no.py", r"no\.py: expected a file, such as train\.py\."),
+      ("train", r"train: expected a file.*-m is for Python modules"),
+      ("/", "/: expected a file"),
+      ("data", r"data: expected \*\.py, or .* \(chmod \+x\)"))
+  def test_bad(self, name, message):
+    with self.assertRaisesRegex(ValueError, message):
+      job_lib.command([name], False)
+
+
+class ModelDirTest(parameterized.TestCase):
+
+  def test_model_dir(self):
+    self.assertEqual('{"a": 1}', job_lib.with_model_dir('{"a": 1}', None))
+    self.assertEqual(
+        {"a": 1, "model_dir": "/m"},
+        json.loads(job_lib.with_model_dir('{"a": 1, "model_dir": "x"}', "/m")))
+
+  @parameterized.parameters("", "{", "[]", "null")
+  def test_bad(self, value):
+    with self.assertRaisesRegex(ValueError,
+                                "TF_CONFIG: expected a JSON object"):
+      job_lib.with_model_dir(value, None)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from adanet import typed_json
 from adanet.launch import job as job_lib
-from adanet.launch import place as place_lib
 
 # Each pod has an address of its own, so all use one port.
 PORT = 2222
@@ -331,7 +330,7 @@ def _pod(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
 
 
 def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
-  trains = kind in (job_lib.CHIEF, job_lib.WORKER)
+  trains = kind in job_lib.TRAINS
   options = []
   if spec.model_dir is not None:
     options.append("--model_dir=" + spec.model_dir)
@@ -384,7 +383,7 @@ def in_pod(environ: Mapping[str, str]) -> bool:
   return "ADANET_CLUSTER" in environ and "TF_CONFIG" not in environ
 
 
-def place(environ: Mapping[str, str]) -> place_lib.Place:
+def place(environ: Mapping[str, str]) -> job_lib.Place:
   """Returns which task of which job a pod is.
 
   Args:
@@ -417,7 +416,7 @@ def place(environ: Mapping[str, str]) -> place_lib.Place:
       spec.num_workers, spec.num_ps, spec.has_evaluator,
       [f"{_hostname(spec, task)}.{spec.name}:{PORT}"
        for task in tasks if task.job != job_lib.EVALUATOR])
-  return place_lib.Place(job, names[kind, index], environ["ADANET_JOB_ID"])
+  return job_lib.Place(job, names[kind, index], environ["ADANET_JOB_ID"])
 
 
 def is_first_start(environ: Mapping[str, str]) -> bool:

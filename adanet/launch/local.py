@@ -15,9 +15,8 @@ import subprocess
 import time
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
 
-from adanet.launch import guard
+from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
-from adanet.launch import output as output_lib
 from adanet.launch import processes
 from adanet.launch import supervision as supervision_lib
 
@@ -45,7 +44,7 @@ class _RunningTask:
     self.task = task
     self.popen = popen
     self.streams = streams  # From a file descriptor to its name.
-    self.buffers = {fd: output_lib.LineBuffer() for fd in streams}
+    self.buffers = {fd: display_lib.LineBuffer() for fd in streams}
 
 
 class LocalJob:
@@ -55,7 +54,7 @@ class LocalJob:
                command: Sequence[str],
                environments: Mapping[job_lib.Task, Mapping[str, str]],
                supervision: supervision_lib.Supervision,
-               output: output_lib.Output,
+               output: display_lib.Output,
                report: Callable[[job_lib.Task, str], None],
                lose: Callable[[job_lib.Task], None],
                warn: Callable[[str], None]):
@@ -97,7 +96,8 @@ class LocalJob:
     Raises:
       OSError: a task cannot be started.
     """
-    signals = guard.stop_signals() | {guard.PARENT_KILLED, signal.SIGCHLD}
+    signals = processes.stop_signals() | {
+        processes.PARENT_KILLED, signal.SIGCHLD}
     reader, writer = socket.socketpair()
     with reader, writer, self._selector:
       writer.setblocking(False)
@@ -142,8 +142,8 @@ class LocalJob:
     finally:
       os.close(tasks_end)
     process = _RunningTask(task, popen, {
-        popen.stdout.fileno(): output_lib.STDOUT,
-        popen.stderr.fileno(): output_lib.STDERR,
+        popen.stdout.fileno(): display_lib.STDOUT,
+        popen.stderr.fileno(): display_lib.STDERR,
         events: _EVENTS,
     })
     self._processes[popen.pid] = process
@@ -194,9 +194,9 @@ class LocalJob:
   def _close_stream(self, process, fd):
     self._selector.unregister(fd)
     name = process.streams.pop(fd)
-    if name == output_lib.STDOUT:
+    if name == display_lib.STDOUT:
       process.popen.stdout.close()
-    elif name == output_lib.STDERR:
+    elif name == display_lib.STDERR:
       process.popen.stderr.close()
     else:
       os.close(fd)
@@ -216,7 +216,7 @@ class LocalJob:
   def _take_signal(self, number):
     """Stops the job, or kills it."""
     now = time.monotonic()
-    if number == guard.PARENT_KILLED:
+    if number == processes.PARENT_KILLED:
       self._supervision.stop(128 + signal.SIGKILL)
       self._end_all(0.)
       return

@@ -70,25 +70,24 @@ Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 
 import contextlib
 import os
+import shlex
+import subprocess
 import sys
 from typing import Dict, Iterator, NoReturn, Optional, Sequence
 
 from absl import flags
 from adanet.console import cluster_flags
 from adanet.console import command as command_lib
-from adanet.launch import dry_run
-from adanet.launch import gpus as gpus_lib
-from adanet.launch import guard
+from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
-from adanet.launch import kubernetes_flags
-from adanet.launch import network
-from adanet.launch import output as output_lib
-from adanet.launch import place as place_lib
-from adanet.launch import ports as ports_lib
-from adanet.launch import program as program_lib
+from adanet.launch import local
+from adanet.launch import machine
+from adanet.launch import pod
+from adanet.launch import processes
 from adanet.launch import scheduler as scheduler_lib
 from adanet.launch import slurm
+from adanet.launch import supervision as supervision_lib
 
 _EXIT_FAILURE = 1
 _MAX_TASKS = 1000
@@ -129,7 +128,7 @@ _SUBNETWORKS = _COMMAND.define_integer(
 _STRATEGY = flags.DEFINE_string(
     "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
     flag_values=_COMMAND.flags)
-kubernetes_flags.define(_COMMAND.flags)
+scheduler_lib.define_flags(_COMMAND.flags)
 
 
 def _check_folders() -> None:
@@ -178,15 +177,15 @@ def _common_environment() -> Dict[str, str]:
 def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
   """Returns the environment of each task on this machine."""
   tasks = job.tasks()
-  gpus = gpus_lib.visible(os.environ)
-  shares = gpus_lib.shares(tasks, gpus)
-  message = gpus_lib.sharing_message(tasks, gpus)
+  gpus = machine.visible_gpus(os.environ)
+  shares = machine.gpu_shares(tasks, gpus)
+  message = machine.gpu_sharing_message(tasks, gpus)
   if message:
     _COMMAND.warn(message)
   common, job_id = _common_environment(), os.urandom(8).hex()
   return {
-      task: dict(common, COLUMNS=str(output_lib.columns(task)), **dict(
-          place_lib.Place(job, task, job_id).environment(_model_dir()),
+      task: dict(common, COLUMNS=str(display_lib.columns(task)), **dict(
+          job_lib.Place(job, task, job_id).environment(_model_dir()),
           **shares[task]))
       for task in tasks
   }
@@ -221,7 +220,7 @@ def _errors_of_user(in_step: bool = False) -> Iterator[None]:
   """
   try:
     yield
-  except (ValueError, program_lib.ProgramError) as e:
+  except ValueError as e:
     if (in_step and not isinstance(e, slurm.LayoutError) and
         not slurm.is_first(os.environ)):
       sys.exit(command_lib.EXIT_BAD_INPUT)
@@ -240,22 +239,17 @@ def _run_local(command: Sequence[str], why: Optional[str]) -> int:
   log_dir = _make_folder(_LOG_DIR)
   _say_choice(why, scheduler_lib.LOCAL)
   if _DRY_RUN.value:
-    with ports_lib.HeldPorts(_num_ports()) as held:
+    with machine.HeldPorts(_num_ports()) as held:
       return _show_job(_make_job(held.ports))
-  return guard.run(lambda: _run_guarded(command, log_dir))
+  return processes.run_guarded(lambda: _run_guarded(command, log_dir))
 
 
 def _run_guarded(command, log_dir):
   """Runs the job in this process."""
-  # Slow imports come after the flags are checked.
-  from adanet.launch import display as display_lib  # pylint: disable=g-import-not-at-top
-  from adanet.launch import failure_message  # pylint: disable=g-import-not-at-top
-  from adanet.launch import local  # pylint: disable=g-import-not-at-top
-  from adanet.launch import supervision as supervision_lib  # pylint: disable=g-import-not-at-top
   why_open = _why_network_is_open()
-  if not why_open and not network.enter():
+  if not why_open and not machine.enter_private_network():
     why_open = "the kernel refuses it"
-  with ports_lib.HeldPorts(_num_ports()) as held:
+  with machine.HeldPorts(_num_ports()) as held:
     job = _make_job(held.ports)
     tasks = job.tasks()
     if why_open:
@@ -265,7 +259,7 @@ def _run_guarded(command, log_dir):
           f"servers, at the ports {', '.join(map(str, held.ports))}.")
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
-      with output_lib.Output(tasks, log_dir, _COMMAND.warn) as output:
+      with display_lib.Output(tasks, log_dir, _COMMAND.warn) as output:
         with display_lib.Display(
             tasks, supervision.joined, supervision.works,
             _COMMAND.warn) as display:
@@ -274,7 +268,8 @@ def _run_guarded(command, log_dir):
               display.lose, _COMMAND.warn).run()
         if supervision.has_unsaved:
           _COMMAND.warn(display.lost())
-        message = failure_message.message(supervision, output, not why_open)
+        message = display_lib.failure_message(
+            supervision, output, not why_open)
         if message:
           _COMMAND.warn(message)
     except OSError as e:
@@ -294,10 +289,10 @@ def _run_task(command: Sequence[str], why: Optional[str]) -> int:
       place = kubernetes.place(os.environ)
       tf_config = place.job.tf_config(place.task, _model_dir())
     else:
-      tf_config = program_lib.with_model_dir(
+      tf_config = job_lib.with_model_dir(
           os.environ["TF_CONFIG"], _model_dir())
   if _DRY_RUN.value:
-    dry_run.print_tf_config(tf_config)
+    _print_tf_config(tf_config)
     return _show_plan(tf_config)
   _become(command, {"TF_CONFIG": tf_config})
 
@@ -323,7 +318,6 @@ def _run_slurm_task(command: Sequence[str], why: Optional[str]) -> int:
 
 def _run_pod(command: Sequence[str]) -> int:
   """Runs the task of this Kubernetes pod; returns its exit status."""
-  from adanet.launch import pod  # pylint: disable=g-import-not-at-top
   try:
     with _errors_of_user():
       return pod.run(
@@ -336,7 +330,7 @@ def _run_pod(command: Sequence[str]) -> int:
 def _print_manifests(program: Sequence[str]) -> int:
   """Prints the Kubernetes manifests of the job."""
   _CLUSTER.check_servers()
-  spec = kubernetes_flags.spec(_COMMAND.flags, program)
+  spec = scheduler_lib.kubernetes_spec(_COMMAND.flags, program)
   with _errors_of_user():
     print(kubernetes.manifests(spec, kubernetes.new_job_id(spec.name)), end="")
   for name, command in kubernetes.commands(spec).items():
@@ -344,15 +338,39 @@ def _print_manifests(program: Sequence[str]) -> int:
   return 0
 
 
+def _print_tf_config(tf_config: str) -> None:
+  """Prints the TF_CONFIG of a task, as a shell takes it."""
+  print("TF_CONFIG=" + shlex.quote(tf_config))
+
+
 def _show_job(job: job_lib.Job) -> int:
-  """Prints the TF_CONFIG of each task."""
-  dry_run.print_job(job, _model_dir())
+  """Prints the TF_CONFIG of each task, and the plan as `_show_plan` does."""
+  for task in job.tasks():
+    print("# " + task.name)
+    _print_tf_config(job.tf_config(task, _model_dir()))
   return _show_plan(job.tf_config(job.tasks()[0]))
 
 
 def _show_plan(tf_config: str) -> int:
-  """Prints the plan of a cluster, if --subnetworks is given."""
-  return dry_run.print_plan(tf_config, _SUBNETWORKS.value, _STRATEGY.value)
+  """Prints the plan of a cluster, if --subnetworks is given.
+
+  Args:
+    tf_config: the TF_CONFIG of any of its tasks.
+
+  Returns:
+    The exit code.
+  """
+  if _SUBNETWORKS.value is None:
+    return 0
+  command = [sys.executable, "-m", "adanet.distributed.plan",
+             "--tf_config=-", f"--subnetworks={_SUBNETWORKS.value}"]
+  if _STRATEGY.value is not None:
+    command.append("--strategy=" + _STRATEGY.value)
+  print(flush=True)
+  return subprocess.run(
+      command, check=False, input=tf_config.encode(), env=dict(
+          os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+  ).returncode
 
 
 def _run(program: Sequence[str]) -> int:
@@ -380,7 +398,7 @@ def _run(program: Sequence[str]) -> int:
   # `bazel run` starts programs in another folder.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd())
   with _errors_of_user():
-    command = program_lib.command(program, _MODULE.value)
+    command = job_lib.command(program, _MODULE.value)
   if is_slurm:
     return _run_slurm_task(command, why)
   return (_run_local if scheduler == scheduler_lib.LOCAL else _run_task)(

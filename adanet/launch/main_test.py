@@ -17,11 +17,16 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import version
 from adanet.launch import main as launch_main
+from adanet.launch import slurm
 from adanet.testing import launches
 from adanet.testing import processes
 
 _TF_CONFIG = {"cluster": {"chief": ["c:1"], "ps": ["p:2"]},
               "task": {"type": "ps", "index": 0}}
+_STEP = {"SLURM_JOB_ID": "12", "SLURM_STEP_ID": "0",
+         "SLURM_STEP_NODELIST": "n1", "SLURM_STEP_NUM_TASKS": "4",
+         "SLURM_STEP_TASKS_PER_NODE": "4", "SLURM_NODEID": "0",
+         "SLURM_GTIDS": "0,1,2,3"}
 _SHOW = """
 import json, os, sys
 if "ADANET_EVENTS_FD" in os.environ:
@@ -44,7 +49,8 @@ class MainTest(parameterized.TestCase):
   def run_main(self, *args):
     """Returns exit code, standard output and standard error, of this process.
     """
-    environment = processes.python_environment(BUILD_WORKING_DIRECTORY=self.folder)
+    environment = processes.python_environment(
+        BUILD_WORKING_DIRECTORY=self.folder)
     output = io.TextIOWrapper(io.BytesIO(), "utf-8")
     with mock.patch.dict(os.environ, environment, clear=True), \
         contextlib.redirect_stdout(output), \
@@ -63,27 +69,24 @@ class MainTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ((), "no program: give the Python program"),
-      (("--workers=x", "train.py"), "--workers=x: expected an integer."),
       (("--workers=-1", "train.py"), "--workers=-1: .*[0, 1000]"),
-      (("--workers=9999", "train.py"), "--workers=9999"),
-      (("--evaluator=x", "train.py"), "--evaluator=x: expected true or false"),
-      (("--worker=1", "train.py"), "Unknown command line flag 'worker'"),
       (("--workers=1", "train.py"), "--ps=0: expected at least 1"),
       (("--dry_run", "--workers=1", "train.py"), "--ps=0: expected at least 1"),
       (("--ps=1", "no.py"), r"no\.py: expected a file"),
       (("--log_dir=train.py/x", "train.py"),
        "--log_dir=train.py/x: Not a directory. Expected a writable folder"),
-      (("--model_dir=", "train.py"), "--model_dir=: expected the path of a fol"),
-      (("--scheduler=task", "--model_dir=", "train.py"), "--model_dir=: expec"),
+      (("--model_dir=", "train.py"), "--model_dir=: expected the path"),
       (("--log_dir=", "train.py"), "--log_dir=: expected the path of a folder"),
       (("--max_restarts=-1", "train.py"), "--max_restarts=-1: "),
       (("--kubernetes", "train.py"),
        "--kubernetes: expected --scheduler=kubernetes in its place"),
       (("--scheduler=sge", "train.py"), "<local|slurm|kubernetes|task>"),
       (("--image=a", "train.py"), "--image: expected --scheduler=kubernetes"),
-      (("--scheduler=task", "--ps=1", "train.py"), "--ps: expected --sched"),
       (("--scheduler=task", "train.py"), "TF_CONFIG: not set, expected "),
-      (("--scheduler=slurm", "train.py"), "SLURM_STEP_ID: not set, expected "))
+      (("--scheduler=slurm", "train.py"), "SLURM_STEP_ID: not set, expected "),
+      (("--scheduler=kubernetes", "--workers=1", "train.py"),
+       "--ps=0: expected at least 1"),
+      (("--scheduler=kubernetes", "--name=A", "train.py"), "--name: 'A', expe"))
   def test_bad_input(self, args, message):
     code, output, errors = self.run_main(*args)
     self.assertEqual((2, ""), (code, output))
@@ -210,13 +213,123 @@ class MainTest(parameterized.TestCase):
     # Each of these takes longer to import than all of adanet-launch.
     program = (
         "import sys\n"
-        "from adanet.launch import display, failure_message, local, main\n"
+        "from adanet.launch import main\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} &\n"
         "             {'tensorflow', 'numpy', 'matplotlib', 'rich'}))")
     finished = subprocess.run(
         [sys.executable, "-c", program], env=processes.python_environment(),
         stdout=subprocess.PIPE, timeout=100, check=True)
     self.assertEqual(b"[]\n", finished.stdout)
+
+
+class MainSchedulersTest(absltest.TestCase):
+  """Under Slurm, and for Kubernetes."""
+
+  def setUp(self):
+    super().setUp()
+    self._program = self.create_tempfile("train.py", """
+import os
+print(os.environ["TF_CONFIG"], os.environ["ADANET_JOB_ID"],
+      os.environ.get("CUDA_VISIBLE_DEVICES"), sep="|")
+""").full_path
+
+  def _launch(self, *arguments, variables=None):
+    """Returns exit status, standard output and error."""
+    clean = {name: None for name in os.environ if name.startswith("SLURM_")}
+    with launches.Launch(
+        *arguments, variables=dict(clean, **(variables or {}))) as launch:
+      return launch.finish()
+
+  def _rank(self, rank, *arguments):
+    return self._launch(
+        *arguments, variables=dict(_STEP, SLURM_PROCID=str(rank)))
+
+  def test_each_process_of_srun_is_a_task(self):
+    found = []
+    for rank in range(4):
+      status, output, errors = self._rank(
+          rank, "--ps=1", "--evaluator", "--model_dir=/model", self._program)
+      self.assertEqual(
+          (0, "" if rank else
+           "adanet-launch: Using --scheduler=slurm: SLURM_STEP_ID is set.\n"),
+          (status, errors))
+      config, job_id, gpus = output.strip().split("|")
+      config = json.loads(config)
+      found.append((config["task"]["type"], job_id, gpus, config["model_dir"]))
+    self.assertEqual(
+        [("chief", "slurm-12.0-0", "None", "/model"),
+         ("worker", "slurm-12.0-0", "None", "/model"),
+         ("evaluator", "slurm-12.0-0", "None", "/model"),
+         ("ps", "slurm-12.0-0", "-1", "/model")], found)
+
+  def test_dry_run_of_srun_prints_the_job_once(self):
+    status, output, _ = self._rank(0, "--ps=2", "--dry_run", self._program)
+    self.assertEqual(0, status)
+    self.assertEqual(
+        ["# chief:0", "# worker:0", "# ps:0", "# ps:1"],
+        [line for line in output.splitlines() if line.startswith("#")])
+    self.assertIn(f'"n1:{slurm.first_port(12, 0)}"', output)
+    self.assertEqual(
+        (0, "", ""), self._rank(1, "--ps=2", "--dry_run", self._program))
+
+  def test_bad_input_is_said_once(self):
+    self.assertEqual(
+        (2, "", "adanet-launch: srun: 4 tasks, expected at least 5 (a chief, 4 "
+         "ps); use srun --ntasks=5 or more.\n"),
+        self._rank(0, "--ps=4", self._program))
+    self.assertEqual((2, "", ""), self._rank(1, "--ps=4", self._program))
+    flags = ("--ps=1", "--log_dir=a", self._program)
+    self.assertEqual(
+        (2, "", "adanet-launch: --log_dir: expected --scheduler=local, got "
+         "--scheduler=slurm.\n"), self._rank(0, *flags))
+    self.assertEqual((2, "", ""), self._rank(1, *flags))
+
+  def test_manifests(self):
+    status, output, errors = self._launch(
+        "--scheduler=kubernetes", "--image=registry/a:1", "--workers=3",
+        "--ps=2", "--name=digits", "--namespace=research", "--model_dir=/model",
+        "--volume_claim=models", "--gpus_per_worker=1", "--max_restarts=4",
+        "-m", "my.train", "--steps=3")
+    self.assertEqual((0, """\
+adanet-launch: Watch: kubectl -n research get jobs,pods \
+-l app.kubernetes.io/instance=digits
+adanet-launch: Output: kubectl -n research logs -f job/digits-chief
+adanet-launch: End: kubectl delete -f FILE
+"""), (status, errors))
+    jobs = {x["metadata"]["name"]: x for x in json.loads(output)["items"]
+            if x["kind"] == "Job"}
+    self.assertEqual(["digits-chief", "digits-worker", "digits-ps"], list(jobs))
+    worker = jobs["digits-worker"]
+    container, = worker["spec"]["template"]["spec"]["containers"]
+    self.assertEqual(
+        ("research", 3, 4, "registry/a:1",
+         ["--model_dir=/model", "-m", "my.train", "--steps=3"],
+         {"limits": {"nvidia.com/gpu": 1}}),
+        (worker["metadata"]["namespace"], worker["spec"]["completions"],
+         worker["spec"]["backoffLimitPerIndex"], container["image"],
+         container["args"], container["resources"]))
+
+  def test_bad_pod(self):
+    for flags in ((), ("--dry_run",)):
+      status, _, errors = self._launch(
+          "--scheduler=task", *flags, self._program,
+          variables={"ADANET_CLUSTER": "x"})
+      self.assertEqual(2, status, errors)
+      self.assertEqual(
+          "adanet-launch: ADANET_CLUSTER: 'x', expected JSON with name, "
+          "workers, ps and evaluator; print the manifests again.\n", errors)
+
+  def test_dry_run_of_a_pod(self):
+    status, output, errors = self._launch(
+        "--dry_run", self._program, variables={
+            "ADANET_CLUSTER": json.dumps(
+                {"name": "a", "workers": 1, "ps": 1, "evaluator": False}),
+            "ADANET_TASK_TYPE": "worker", "JOB_COMPLETION_INDEX": "0",
+            "ADANET_JOB_ID": "a-1"})
+    self.assertEqual(
+        (0, "adanet-launch: Using --scheduler=task: ADANET_CLUSTER is set.\n"),
+        (status, errors))
+    self.assertIn('"worker": ["a-worker-0.a:2222"]', output)
 
 
 if __name__ == "__main__":

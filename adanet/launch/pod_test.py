@@ -35,8 +35,8 @@ exec {python} {main} "$@"
 # of its own on the loopback, in namespaces of its own.
 _RUNNER = """
 import json, subprocess, sys, time
-from adanet.launch import network
-assert network.enter()
+from adanet.launch import machine
+assert machine.enter_private_network()
 hosts, pods, timeout = sys.argv[1:]
 subprocess.check_call(["mount", "--bind", hosts, "/etc/hosts"])
 end = time.monotonic() + float(timeout)

@@ -1,6 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Process trees on Linux: who descends from whom, and how they end together."""
+"""Process trees on Linux: who descends from whom, and how they end together.
+
+`run_guarded` runs a function in a child process, and nothing that the function
+starts outlives the child. Each of the two processes watches the other. If the
+child ends, the parent kills the child's remaining processes. If the parent is
+killed, the child gets SIGUSR1, and must kill all at once. Tasks of the child
+die with it (see `end_with_parent`), so they end even if both are killed
+together.
+"""
 
 import ctypes
 import errno
@@ -10,7 +18,11 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Iterator, List, NamedTuple, Optional, Set
+import traceback
+from typing import (
+    Any, Callable, Iterator, List, NamedTuple, Optional, Set)
+
+PARENT_KILLED = signal.SIGUSR1
 
 # From Linux's <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
@@ -18,6 +30,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 _SECS_BETWEEN_LOOKS = .02
 _SECS_BETWEEN_LOOKS_AT_PROGRAM = .5
+_KILL_TIMEOUT_SECS = 10
 
 
 class _ProcessIds(NamedTuple):
@@ -173,3 +186,79 @@ def kill_descendants(timeout_secs: float) -> Set[int]:
     for pid in left:
       send(pid, signal.SIGKILL)
     time.sleep(_SECS_BETWEEN_LOOKS)
+
+
+def stop_signals() -> frozenset:
+  """Returns the signals that ask a job to stop.
+
+  SIGHUP is none of them if `nohup` has started this program.
+  """
+  signals = {signal.SIGINT, signal.SIGTERM}
+  if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+    signals.add(signal.SIGHUP)
+  return frozenset(signals)
+
+
+def _run_child(function, parent):
+  """Runs the function in the child; returns its exit status."""
+  try:
+    # The child may not get the Ctrl-C of a terminal twice.
+    os.setsid()
+    end_with_parent(parent, PARENT_KILLED)
+    adopt_orphans()
+    return function()
+  except SystemExit as e:
+    return e.code if isinstance(e.code, int) else 1
+  except BaseException:  # pylint: disable=broad-except
+    traceback.print_exc()
+    return 1
+  finally:
+    for stream in (sys.stdout, sys.stderr):
+      try:
+        if stream is not None:
+          stream.flush()
+      except OSError:
+        pass
+
+
+def _wait(child, signals):
+  """Hands signals on to the child until it ends; returns its wait status."""
+  while True:
+    number = signal.sigwait(signals | {signal.SIGCHLD})
+    if number != signal.SIGCHLD:
+      send(child, number)
+    pid, status = os.waitpid(child, os.WNOHANG)
+    if pid:
+      return status
+
+
+def run_guarded(function: Callable[[], int]) -> int:
+  """Runs a function in a child process, and ends all that it has started.
+
+  This process must have no threads yet.
+
+  Args:
+    function: returns an exit status. It gets the signals of this process, and
+      `PARENT_KILLED`.
+
+  Returns:
+    The exit status of the function; 128 + n if signal n ended it.
+  """
+  signals = stop_signals()
+  for stream in (sys.stdout, sys.stderr):
+    if stream is not None:
+      stream.flush()
+  old_mask = signal.pthread_sigmask(
+      signal.SIG_BLOCK, signals | {signal.SIGCHLD})
+  adopt_orphans()
+  parent = os.getpid()
+  child = os.fork()
+  if not child:
+    signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
+    os._exit(_run_child(function, parent))  # pylint: disable=protected-access
+  status = _wait(child, signals)
+  kill_descendants(_KILL_TIMEOUT_SECS)
+  signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
+  if os.WIFSIGNALED(status):
+    return 128 + os.WTERMSIG(status)
+  return os.WEXITSTATUS(status)

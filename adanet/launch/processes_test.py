@@ -9,7 +9,7 @@ import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.launch import gpus
+from adanet.launch import machine
 from adanet.launch import processes as process_tree
 from adanet.testing import processes
 
@@ -18,7 +18,7 @@ _SECS = 60.
 # Prints the process IDs of two idle workers, and waits.
 _PROGRAM = """if True:
   import concurrent.futures, multiprocessing, os, sys, time
-  from adanet.launch import gpus
+  from adanet.launch import machine
   from adanet.launch import processes
 
   context = multiprocessing.get_context(sys.argv[2])
@@ -36,7 +36,7 @@ class ProcessesTest(parameterized.TestCase):
   @parameterized.parameters(
       ("processes.end_with_program", "spawn", None),
       ("processes.end_with_program", "forkserver", None),
-      ("gpus.use_one_gpu", "spawn", "0,1"))
+      ("machine.use_one_gpu", "spawn", "0,1"))
   def test_idle_workers_end_with_a_killed_program(
       self, initializer, start_method, visible_gpus):
     with processes.Program(
@@ -54,7 +54,7 @@ class ProcessesTest(parameterized.TestCase):
                              f"the end of worker {pid}", secs=5.)
 
   @parameterized.parameters(
-      process_tree.end_with_program, gpus.use_one_gpu)
+      process_tree.end_with_program, machine.use_one_gpu)
   def test_no_worker(self, initializer):
     with self.assertRaisesRegex(
         RuntimeError, f"^{initializer.__name__}: expected a worker of a "

@@ -32,7 +32,6 @@ import re
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from adanet.launch import job as job_lib
-from adanet.launch import place as place_lib
 
 # Below the ports that Linux gives to clients (from 32768), and above most
 # services.
@@ -94,7 +93,7 @@ def is_alone(environ: Mapping[str, str]) -> bool:
 
 def place(environ: Mapping[str, str], num_ps: int,
           has_evaluator: bool,
-          num_workers: Optional[int] = None) -> place_lib.Place:
+          num_workers: Optional[int] = None) -> job_lib.Place:
   """Returns which task of which job this process is.
 
   Args:
@@ -142,8 +141,8 @@ def place(environ: Mapping[str, str], num_ps: int,
   job = job_lib.make_job(count, num_ps, has_evaluator, [
       addresses[task] for task in job_lib.make_tasks(count, num_ps, False)
   ])
-  return place_lib.Place(job, tasks[_number(environ, "SLURM_PROCID")],
-                         job_id(environ))
+  return job_lib.Place(
+      job, tasks[_number(environ, "SLURM_PROCID")], job_id(environ))
 
 
 def job_id(environ: Mapping[str, str]) -> str:

@@ -95,20 +95,6 @@ class PlaceTest(parameterized.TestCase):
     ports = _ports(places[0].job)
     self.assertLen(set(ports), len(ports))
 
-  def test_only_ps_see_no_gpu(self):
-    places = [
-        slurm.place(_environ(rank, [[0, 1, 2]], "3"), 1, False)
-        for rank in range(3)
-    ]
-    self.assertEqual(
-        [None, None, "-1"],
-        [p.environment().get("CUDA_VISIBLE_DEVICES") for p in places])
-    environment = places[2].environment("/model")
-    self.assertEqual("slurm-12.0-0", environment["ADANET_JOB_ID"])
-    tf_config = json.loads(environment["TF_CONFIG"])
-    self.assertEqual({"type": "ps", "index": 0}, tf_config["task"])
-    self.assertEqual("/model", tf_config["model_dir"])
-
   @parameterized.named_parameters(
       ("too_few", _one_task(), dict(num_ps=2),
        "srun: 2 tasks, expected at least 3 (a chief, 2 ps); use srun "

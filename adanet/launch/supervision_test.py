@@ -139,12 +139,6 @@ class SupervisionTest(parameterized.TestCase):
     self.assertTrue(decides.is_over)
     self.assertEqual((130, []), (decides.status, decides.failures))
 
-  def test_stop_after_a_failure(self):
-    decides = _supervision()
-    decides.ended(_CHIEF, 1)
-    self.assertTrue(decides.is_ending)
-    self.assertEqual([_CHIEF], [f.task for f in decides.failures])
-
   def test_stop_while_the_chief_starts_again(self):
     for has_worked, works_again, awaits, has_unsaved in (
         (False, False, False, False), (True, False, True, True),

@@ -1,18 +1,22 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of which GPUs each task gets."""
+"""Tests of GPUs, held ports and the private network of a job's tasks."""
 
 import concurrent.futures
 import multiprocessing
 import os
+import socket
+import subprocess
+import sys
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
-from adanet.launch import gpus
 from adanet.launch import job as job_lib
+from adanet.launch import machine
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
+from adanet.testing import processes
 import hypothesis
 from hypothesis import strategies as st
 
@@ -28,7 +32,7 @@ def _met(barrier):
 def _shares(num_workers, names):
   """Returns the GPUs of each task of a job with 1 ps and an evaluator."""
   tasks = job_lib.make_tasks(num_workers, 1, True)
-  shares = gpus.shares(tasks, names)
+  shares = machine.gpu_shares(tasks, names)
   return [shares[task]["CUDA_VISIBLE_DEVICES"] for task in tasks], [
       shares[task].get(_GROWTH) for task in tasks]
 
@@ -62,17 +66,18 @@ class GpusTest(parameterized.TestCase):
 
   def test_message(self):
     tasks = job_lib.make_tasks(2, 4, True)
-    self.assertIsNone(gpus.sharing_message(tasks, []))
-    self.assertIsNone(gpus.sharing_message(tasks, ["0", "1", "2"]))
+    self.assertIsNone(machine.gpu_sharing_message(tasks, []))
+    self.assertIsNone(machine.gpu_sharing_message(tasks, ["0", "1", "2"]))
     self.assertEqual(
         "The chief and the workers (3) share 1 GPU, with memory growth on.",
-        gpus.sharing_message(tasks, ["0"]))
+        machine.gpu_sharing_message(tasks, ["0"]))
 
   @parameterized.parameters(
       ("", []), ("-1", []), ("0", ["0"]), ("2,0", ["2", "0"]),
       ("0, 1,-1,2", ["0", "1"]), ("GPU-8f,MIG-1", ["GPU-8f", "MIG-1"]))
   def test_visible_by_variable(self, value, names):
-    self.assertEqual(names, gpus.visible({"CUDA_VISIBLE_DEVICES": value}))
+    self.assertEqual(
+        names, machine.visible_gpus({"CUDA_VISIBLE_DEVICES": value}))
 
   @parameterized.parameters(
       ([], "", 0, []),
@@ -89,9 +94,9 @@ class GpusTest(parameterized.TestCase):
           "#!/bin/sh\nprintf '{}'\nexit {}\n".format(
               listing.replace("\n", "\\n"), status)).full_path
       os.chmod(program, 0o755)
-    with mock.patch.object(gpus.glob, "glob", return_value=devices), \
+    with mock.patch.object(machine.glob, "glob", return_value=devices), \
         mock.patch.dict(os.environ, PATH=folder):
-      self.assertEqual(names, gpus.visible({}))
+      self.assertEqual(names, machine.visible_gpus({}))
 
   @parameterized.parameters(level.first([
       ("4,7", 2, {"4", "7"}), ("7", 2, {"7"}), ("", 1, {""})]))
@@ -101,7 +106,7 @@ class GpusTest(parameterized.TestCase):
       context = multiprocessing.get_context("spawn")
       with concurrent.futures.ProcessPoolExecutor(
           num_workers, mp_context=context,
-          initializer=gpus.use_one_gpu) as pool:
+          initializer=machine.use_one_gpu) as pool:
         # Each waits for the other, so that both have one.
         with context.Manager() as manager:
           barrier = manager.Barrier(num_workers)
@@ -109,6 +114,95 @@ class GpusTest(parameterized.TestCase):
     self.assertEqual(expected, {name for name, _ in found})
     self.assertEqual({"true" if visible else None},
                      {growth for _, growth in found})
+
+
+class HeldPortsTest(absltest.TestCase):
+
+  def test_nobody_gets_them(self):
+    with machine.HeldPorts(500) as first, machine.HeldPorts(500) as second:
+      self.assertLen(set(first.ports + second.ports), 1000)
+      for port in first.ports[:3]:
+        with socket.socket() as other, self.assertRaises(OSError):
+          other.bind(("", port))
+        with self.assertRaises(ConnectionRefusedError):
+          socket.create_connection(("127.0.0.1", port))
+    with socket.socket() as other:
+      other.bind(("", first.ports[0]))
+
+  def test_server(self):
+    with machine.HeldPorts(1) as held, socket.socket() as server:
+      # As TensorFlow's servers do.
+      server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+      server.bind(("127.0.0.1", held.ports[0]))
+      server.listen(1)
+      # Only one can listen.
+      with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with self.assertRaises(OSError):
+          other.bind(("", held.ports[0]))
+          other.listen(1)
+      socket.create_connection(("127.0.0.1", held.ports[0])).close()
+
+
+_ANY_USER = 12345
+
+_SERVE = """
+import os, socket, sys
+from adanet.launch import machine
+from adanet.launch import processes
+if {user}:
+  try:
+    os.setgid({user})
+    os.setuid({user})
+  except OSError:  # In a sandbox that has no such user.
+    sys.exit("refused")
+  processes.call_c("prctl", 4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, as after exec.
+if not machine.enter_private_network():
+  sys.exit("refused")
+print(sorted(name for _, name in socket.if_nameindex()), os.getuid())
+server = socket.socket()
+server.bind(("", {port}))
+server.listen(1)
+client = socket.socket()
+client.connect(("127.0.0.1", {port}))
+server.accept()[0].sendall(b"hello")
+print(client.recv(5), flush=True)
+sys.stdin.read()
+"""
+
+
+class NetworkTest(parameterized.TestCase):
+
+  @parameterized.parameters(0, _ANY_USER)
+  def test_only_inside(self, user):
+    # The port is in use outside, and free inside.
+    with socket.socket() as outside:
+      outside.bind(("127.0.0.1", 0))
+      port = outside.getsockname()[1]
+      inside = self.enter_context(processes.Program(
+          [sys.executable, "-c", _SERVE.format(port=port, user=user)],
+          stderr=subprocess.PIPE)).process
+      lines = [inside.stdout.readline(), inside.stdout.readline()]
+      with self.assertRaises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+      _, errors = inside.communicate(timeout=120)
+    if errors == "refused\n":
+      self.skipTest("this kernel refuses network namespaces: " + errors)
+    self.assertEqual(0, inside.returncode, errors)
+    self.assertRegex(lines[0], r"^\['lo'\] \d+\n$")
+    if user:
+      self.assertEqual(f"['lo'] {user}\n", lines[0])
+    self.assertEqual("b'hello'\n", lines[1])
+
+  def test_refused(self):
+    with socket.socket() as outside:
+      outside.bind(("127.0.0.1", 0))
+      outside.listen(1)
+      # As if the kernel had said so.
+      with absltest.mock.patch.object(
+          machine.processes, "call_c", side_effect=OSError(1, "no")):
+        self.assertFalse(machine.enter_private_network())
+      socket.create_connection(outside.getsockname()).close()
 
 
 if __name__ == "__main__":

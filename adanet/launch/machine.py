@@ -1,0 +1,228 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the tasks of a job get of this machine: GPUs, ports and a network.
+
+The ports are for the servers of a job, without a race. A port that a program
+has chosen and let go may be gone before a server binds it: to another program,
+or to the end of somebody's connection. And a task that is started again needs
+its old port. So each port stays bound as long as the job lives, by a socket
+that does not listen. Linux gives such a port to no program that asks for any
+port. With SO_REUSEADDR on both sockets it lets a server bind it by its number,
+and only one can listen. TensorFlow's servers set it (tried with 1.15, 2.15 and
+2.21).
+
+The network is private, so that no other user can reach the servers of a job. A
+TensorFlow server runs any graph that it is sent, and listens on all network
+interfaces, whatever address it is given. The only interface of a new network
+namespace is the loopback.
+"""
+
+import fcntl
+import glob
+import multiprocessing
+import os
+import socket
+import struct
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from adanet.launch import job as job_lib
+from adanet.launch import processes
+
+_TIMEOUT_SECS = 10
+
+# From Linux's <linux/sched.h>.
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+
+# From Linux's <linux/sockios.h>, <net/if.h>; `struct ifreq` is 40 bytes long.
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 1
+_IFREQ = "16sh22x"
+
+
+def visible_gpus(environment: Mapping[str, str]) -> List[str]:
+  """Returns the GPUs that this process may use, as CUDA names them.
+
+  Args:
+    environment: of this process. `CUDA_VISIBLE_DEVICES` decides, if it is set.
+      Otherwise the driver is asked.
+  """
+  names = environment.get("CUDA_VISIBLE_DEVICES")
+  if names is not None:
+    # As CUDA: the first bad name ends the list.
+    listed: List[str] = []
+    for name in names.split(","):
+      name = name.strip()
+      if not name or name.startswith("-"):
+        break
+      listed.append(name)
+    return listed
+  devices = glob.glob("/dev/nvidia[0-9]*")
+  if not devices:
+    return []
+  try:
+    listing = subprocess.run(
+        ["nvidia-smi", "-L"], stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, timeout=_TIMEOUT_SECS,
+        check=True).stdout.decode("utf-8", "replace")
+    count = sum(line.startswith("GPU ") for line in listing.splitlines())
+  except (OSError, subprocess.SubprocessError):
+    count = len(devices)
+  return [str(index) for index in range(count)]
+
+
+def gpu_shares(tasks: Sequence[job_lib.Task],
+               gpus: Sequence[str]) -> Dict[job_lib.Task, Dict[str, str]]:
+  """Divides GPUs among the chief and the workers.
+
+  With enough GPUs each gets its own, the first ones one more if they do not
+  divide. With fewer, they share, and TensorFlow must not take all the memory of
+  a GPU at once. The rest get none.
+
+  Args:
+    tasks: the tasks on this machine.
+    gpus: as `visible_gpus` returns them.
+
+  Returns:
+    The variables of the environment of each task.
+  """
+  trainers = [task for task in tasks if task.job in job_lib.TRAINS]
+  result = {task: {"CUDA_VISIBLE_DEVICES": "-1"} for task in tasks}
+  if not gpus or not trainers:
+    return result
+  is_shared = len(gpus) < len(trainers)
+  first = 0
+  for number, task in enumerate(trainers):
+    if is_shared:
+      share = [gpus[number % len(gpus)]]
+    else:
+      size = len(gpus) // len(trainers) + (number < len(gpus) % len(trainers))
+      share = list(gpus[first:first + size])
+      first += size
+    result[task]["CUDA_VISIBLE_DEVICES"] = ",".join(share)
+    if is_shared:
+      result[task]["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+  return result
+
+
+def use_one_gpu() -> None:
+  """Gives a worker of a process pool a GPU of its own.
+
+  Give it to a `ProcessPoolExecutor` as its `initializer`. It runs in each
+  worker before any part, and sets `CUDA_VISIBLE_DEVICES`: the first worker gets
+  the first GPU that the program may use. With more workers than GPUs they
+  share, so TensorFlow takes memory as it needs it. Where there is no GPU, it
+  sets nothing. The worker ends with its program, as by
+  `adanet.end_with_program`: one that stays would keep its GPU.
+
+  Raises:
+    RuntimeError: this process is no worker of a pool.
+  """
+  # multiprocessing counts its processes from 1, and has no public name for it.
+  identity = getattr(multiprocessing.current_process(), "_identity", ())
+  if not identity:
+    raise RuntimeError(
+        "use_one_gpu: expected a worker of a process pool. Give the function to "
+        "the pool, as its initializer")
+  processes.end_with_program()
+  gpus = visible_gpus(os.environ)
+  if gpus:
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpus[(identity[-1] - 1) % len(gpus)]
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+
+
+def gpu_sharing_message(tasks: Sequence[job_lib.Task],
+                        gpus: Sequence[str]) -> Optional[str]:
+  """Returns a line that says that tasks share GPUs; None if they do not."""
+  count = sum(task.job in job_lib.TRAINS for task in tasks)
+  if not gpus or count <= len(gpus):
+    return None
+  return (f"The chief and the workers ({count}) share {len(gpus)} "
+          f"GPU{'' if len(gpus) == 1 else 's'}, with memory growth on.")
+
+
+class HeldPorts:
+  """A context manager: ports that no other program gets by chance.
+
+  Attributes:
+    ports: list of int, all different.
+  """
+
+  def __init__(self, count: int):
+    """Chooses the ports.
+
+    Args:
+      count: how many.
+    """
+    self._sockets: List[socket.socket] = []
+    try:
+      for _ in range(count):
+        self._sockets.append(socket.socket())
+        # Without SO_REUSEADDR: no port that another program holds like this.
+        self._sockets[-1].bind(("", 0))
+    except BaseException:
+      self.close()
+      raise
+    for held in self._sockets:
+      held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    self.ports = [held.getsockname()[1] for held in self._sockets]
+
+  def close(self) -> None:
+    """Lets the ports go."""
+    for held in self._sockets:
+      held.close()
+
+  def __enter__(self) -> "HeldPorts":
+    return self
+
+  def __exit__(self, *exc_info: Any) -> None:
+    self.close()
+
+
+def _write(path, text):
+  with open(path, "w") as f:
+    f.write(text)
+
+
+def _enter_network():
+  """Moves this process to a new network, or raises OSError."""
+  uid, gid = os.getuid(), os.getgid()
+  try:
+    # This needs root, but works in a chroot, and keeps all rights of root.
+    processes.call_c("unshare", _CLONE_NEWNET)
+  except OSError:
+    processes.call_c("unshare", _CLONE_NEWUSER | _CLONE_NEWNET)
+    # Map the user to itself.
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{uid} {uid} 1")
+    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+  with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+    fcntl.ioctl(any_socket, _SIOCSIFFLAGS,
+                struct.pack(_IFREQ, b"lo", _IFF_UP))
+
+
+def _can_enter_network():
+  """Tries it in a child: half of it cannot be undone."""
+  child = os.fork()
+  if not child:
+    try:
+      _enter_network()
+      os._exit(0)  # pylint: disable=protected-access
+    finally:
+      os._exit(1)  # pylint: disable=protected-access
+  return os.waitpid(child, 0)[1] == 0
+
+
+def enter_private_network() -> bool:
+  """Moves this process, and all that it starts later, to a private network.
+
+  This process must have no threads yet.
+
+  Returns:
+    False if the kernel refuses. Nothing has changed then.
+  """
+  if not _can_enter_network():
+    return False
+  _enter_network()
+  return True
