@@ -17,7 +17,6 @@ from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import events
 from adanet.estimator import export
-from adanet.progress import event_json
 from adanet.progress import reporter
 from adanet.testing import builders
 from adanet.testing import searches
@@ -183,7 +182,7 @@ class EstimatorTest(absltest.TestCase):
         self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
     os.close(writer)
     with os.fdopen(reader) as f:
-      found = [event_json.loads(line) for line in f]
+      found = [reporter.from_json_line(line) for line in f]
     joined = events.Joined(os.path.realpath(self._model_dir))
     self.assertEqual([joined, joined], [found[0], found[-1]])
 

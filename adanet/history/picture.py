@@ -15,7 +15,7 @@ from adanet.console import page as page_lib
 from adanet.console import printable
 from adanet.history import records
 from adanet.history import summary
-from adanet.progress import names as names_lib
+from adanet.progress import event_text
 from matplotlib import figure as figure_lib
 
 #: The endings of files that can be written.
@@ -52,7 +52,7 @@ def _fitting(texts: Sequence[str], width: float, size: float) -> str:
     if page_lib.text_width(text, size) <= width:
       return text
   for length in range(len(texts[-1]) - 1, 4, -1):
-    text = names_lib.cut(texts[-1], length)
+    text = event_text.cut(texts[-1], length)
     if page_lib.text_width(text, size) <= width:
       return text
   return ""

@@ -9,7 +9,6 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 from adanet.console import indices as indices_lib
 from adanet.history import records
 from adanet.progress import event_text
-from adanet.progress import names as names_lib
 
 _MAX_INDICES = 4
 
@@ -34,9 +33,9 @@ def finite(values: Sequence[Optional[float]]) -> List[float]:
   return [v for v in values if v is not None and math.isfinite(v)]
 
 
-def names_of(record: records.IterationRecord) -> names_lib.Names:
+def names_of(record: records.IterationRecord) -> event_text.Names:
   """Returns the short names of an iteration."""
-  return names_lib.Names(c.name for c in record.candidates)
+  return event_text.Names(c.name for c in record.candidates)
 
 
 def ensembles_of(search: records.Records) -> Set[str]:

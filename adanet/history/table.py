@@ -18,7 +18,6 @@ from adanet.console import tables
 from adanet.history import records
 from adanet.history import summary
 from adanet.progress import event_text
-from adanet.progress import names as names_lib
 from rich import console as rich_console
 from rich import text as rich_text
 
@@ -44,7 +43,7 @@ def _filled(text: str, width: int) -> str:
 def _wrapped(parts: Sequence[str], width: int) -> str:
   """Returns parts with commas between them, as lines of at most this width."""
   return _filled(", ".join(
-      names_lib.cut(part, width - 1).replace(" ", _NO_BREAK)
+      event_text.cut(part, width - 1).replace(" ", _NO_BREAK)
       for part in parts), width)
 
 
@@ -133,7 +132,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
       for heading, cells in columns)
   name_width = max(_MIN_NAME_WIDTH, min(_NAME_WIDTH, width // 3, left))
   columns.insert(0, ("network", [
-      ("* " if name in members else "  ") + names_lib.cut(name, name_width)
+      ("* " if name in members else "  ") + event_text.cut(name, name_width)
       for name, _ in networks]))
   table = tables.new_table(*(heading for heading, _ in columns))
   for row in zip(*(cells for _, cells in columns)):
@@ -166,7 +165,7 @@ def _cost_notes(subnetworks: Mapping[str, records.SubnetworkRecord],
 
 
 def _notes(subnetworks: Mapping[str, records.SubnetworkRecord],
-           search: records.Records, iteration: int, names: names_lib.Names,
+           search: records.Records, iteration: int, names: event_text.Names,
            width: int) -> List[str]:
   """Returns what is known of an iteration's subnetworks, and its evaluations.
   """
@@ -208,7 +207,7 @@ def _under_way_parts(search: records.Records, width: int) -> List[Any]:
   """
   number = len(search.iterations) and search.iterations[-1].iteration + 1
   tasks = [task for task in search.tasks if task.iteration == number]
-  names = names_lib.Names(name for task in tasks for name in task.ensembles)
+  names = event_text.Names(name for task in tasks for name in task.ensembles)
   steps: Counter[str] = collections.Counter()
   for task in tasks:
     steps.update({name: count for name, count in task.trained.items()

@@ -19,7 +19,6 @@ from adanet.core import events
 from adanet.launch import job as job_lib
 from adanet.launch import supervision
 from adanet.progress import cluster
-from adanet.progress import event_json
 from adanet.progress import reporter
 
 _NUM_LAST_LINES = 20
@@ -229,7 +228,7 @@ class Display:
       line: the event as JSON.
     """
     try:
-      event = event_json.loads(line)
+      event = reporter.from_json_line(line)
     except ValueError as e:
       # A killed task may leave half a line.
       if not self._has_warned:

@@ -13,7 +13,7 @@ from absl.testing import parameterized
 from adanet.core import events
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
-from adanet.progress import event_json
+from adanet.progress import reporter
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import launches
 from adanet.testing import level
@@ -129,13 +129,13 @@ class DisplayTest(parameterized.TestCase):
 
   def test_working(self):
     with self._display() as display:
-      display.add(_PS, event_json.dumps(events.Working("ps:0")))
-      display.add(_CHIEF, event_json.dumps(events.Working("chief:0")))
+      display.add(_PS, reporter.to_json_line(events.Working("ps:0")))
+      display.add(_CHIEF, reporter.to_json_line(events.Working("chief:0")))
     self.assertEqual([_PS, _CHIEF], self.working)
 
   def test_joined(self):
     with self._display() as display:
-      display.add(_PS, event_json.dumps(events.Joined("/m")))
+      display.add(_PS, reporter.to_json_line(events.Joined("/m")))
     self.assertEqual([(_PS, "/m", 1)], self.joined)
     self.assertEmpty(self.warnings)
 
@@ -148,7 +148,7 @@ class DisplayTest(parameterized.TestCase):
 
   def test_lines_look_like_the_others(self):
     with contextlib.redirect_stderr(io.StringIO()), self._display() as display:
-      display.add(_CHIEF, event_json.dumps(
+      display.add(_CHIEF, reporter.to_json_line(
           events.TrainingEnded(99, "the input ended")))
     self.assertEqual(
         ["Training ended at step 99: the input ended."], self.warnings)
@@ -157,9 +157,9 @@ class DisplayTest(parameterized.TestCase):
     with contextlib.redirect_stderr(io.StringIO()), self._display() as display:
       for step in range(100):
         for task in _TASKS[:2]:
-          display.add(task, event_json.dumps(
+          display.add(task, reporter.to_json_line(
               events.Progress(0, step, {"a": step}, {"a": .5})))
-      display.add(_CHIEF, event_json.dumps(
+      display.add(_CHIEF, reporter.to_json_line(
           events.Stopped(0, "a", "Its loss is NaN.", is_nan=True)))
     self.assertEqual(["Iteration 0: a trains no further: Its loss is NaN."],
                      self.warnings)

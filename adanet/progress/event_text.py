@@ -1,18 +1,170 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Events of training as text."""
+"""Events of training as text, with short names and an estimate of the end.
+
+    names = Names(["t0_a_grow_complexity_regularized",
+                   "t0_b_grow_complexity_regularized"])
+    names.short("t0_a_grow_complexity_regularized")  # "t0_a.."
+    names.short("t0_a")                        # "t0_a", a subnetwork
+    names.end                                  # "_grow_complexity_regu..."
+
+Names are shortened in the same way wherever they are shown. Ensembles of an
+iteration mostly end alike: with their strategy and ensembler.
+"""
 
 import dataclasses
+import os
 import re
 import time
-from typing import Callable, List, Optional, Sequence
+from typing import Callable, Iterable, List, NamedTuple, Optional, Sequence
 
 from adanet.core import events
-from adanet.progress import names as names_lib
-from adanet.progress import remaining
 
 _MAX_NAMES = 3
+_MARK = ".."
+_MIN_END = 6  # Characters.
+_STRATEGIES = ("_grow_", "_solo_")
+# The first step takes longer: it compiles. So nothing is estimated before this.
+_SECS_AFTER_FIRST_STEP = 1.
 _NAMED_STEP = re.compile(r"\bmodel\.ckpt-(\d+)(?:\.\d+)?$")
+
+
+def cut(text: str, width: int) -> str:
+  """Returns a text with at most this many characters, at least 5.
+
+  Names often differ at their ends, so the middle is left out.
+  """
+  if len(text) <= width:
+    return text
+  tail = (width - len(_MARK)) // 2
+  return text[:width - len(_MARK) - tail] + _MARK + text[-tail:]
+
+
+def _common_end(names):
+  """Returns the common end of all names; "" if it is short, or for one name.
+
+  It begins with the strategy, if all have the same one of adanet's, or
+  with any "_".
+  """
+  if len(names) == 1:
+    return ""
+  end = os.path.commonprefix([name[::-1] for name in names])[::-1]
+  strategy = max(end.rfind(name) for name in _STRATEGIES)
+  if strategy >= 0:
+    end = end[strategy:]
+  else:
+    end = end[end.find("_"):] if "_" in end else ""
+  if len(end) < _MIN_END or any(len(end) >= len(name) for name in names):
+    return ""
+  return end
+
+
+class Names:
+  """The names of an iteration.
+
+  Attributes:
+    end: str, the common end of all its ensembles, which is left out; or "".
+  """
+
+  def __init__(self, ensembles: Iterable[str] = ()):
+    """Finds the common end of the names of all ensembles of an iteration."""
+    self._ensembles = frozenset(ensembles)
+    self.end = _common_end(sorted(self._ensembles))
+
+  @property
+  def meaning(self) -> str:
+    """The text about the ensembles in a heading, or ""."""
+    return f" named {_MARK}{self.end}" if self.end else ""
+
+  def short(self, name: str, width: Optional[int] = None) -> str:
+    """Returns the short name of an ensemble, or of anything else.
+
+    Args:
+      name: str.
+      width: int, how many characters it may have, at least 5; None for any
+        number.
+    """
+    if self.end and name in self._ensembles:
+      name = name[:len(name) - len(self.end)] + _MARK
+    return name if width is None else cut(name, width)
+
+
+class Left(NamedTuple):
+  """How long training goes on, in seconds; None where it is not known.
+
+  Attributes:
+    iteration: until the iteration that trains ends, or training does.
+    search: until training ends, as if the iterations that are left took as long
+      as this one; None in the last iteration, too.
+  """
+  iteration: Optional[float] = None
+  search: Optional[float] = None
+
+
+def _least(*values: Optional[float]) -> Optional[float]:
+  return min([value for value in values if value is not None], default=None)
+
+
+class Remaining:
+  """Estimates from the events that were taken so far."""
+
+  def __init__(self) -> None:
+    self._began: Optional[events.IterationBegan] = None
+    self._began_time = 0.
+    self._progress_time = 0.
+    self._first_progress_time: Optional[float] = None
+    self._is_whole = True
+    self._secs_between = 0.  # Two iterations: evaluation, and a new graph.
+
+  def take(self, event: events.Event, now: float) -> None:
+    """Notes an event.
+
+    Args:
+      event: the event.
+      now: float, the time of a clock, in seconds.
+    """
+    if isinstance(event, events.Resumed):
+      self._began, self._is_whole = None, False
+      self._first_progress_time = None
+    elif isinstance(event, events.IterationBegan):
+      if self._began is None:
+        self._began_time = now
+      elif self._began.iteration_number != event.iteration_number:
+        self._secs_between = now - max(self._began_time, self._progress_time)
+        self._began_time, self._is_whole = now, True
+        self._first_progress_time = None
+      self._began = event
+    elif isinstance(event, events.Progress):
+      self._progress_time = now
+      if self._first_progress_time is None:
+        self._first_progress_time = now
+
+  def left(self, progress: events.Progress, now: float) -> Left:
+    """Returns how long training goes on.
+
+    Args:
+      progress: how far the iteration is that began last.
+      now: float, the time of the clock.
+    """
+    began, rate = self._began, progress.steps_per_second
+    first = self._first_progress_time
+    if first is None or now - first < _SECS_AFTER_FIRST_STEP:
+      return Left()
+    if began is None or not rate:
+      return Left(progress.seconds_left)
+    by_steps = None
+    if began.last_step is not None:
+      by_steps = max(0, began.last_step - progress.global_step) / rate
+    left = _least(progress.seconds_left, by_steps)
+    by_iterations = None
+    if (progress.seconds_left is not None and began.max_steps is not None and
+        began.num_iterations is not None):
+      whole = (now - self._began_time + progress.seconds_left
+               if self._is_whole else began.max_steps / rate)
+      by_iterations = progress.seconds_left + (whole + self._secs_between) * (
+          began.num_iterations - progress.iteration_number - 1)
+    search = _least(by_iterations, by_steps)
+    return Left(left, None if search == left else search)
 
 
 def duration(seconds: float) -> str:
@@ -51,7 +203,7 @@ def _counted(names, noun, meaning=""):
           f"({_listed(names)})")
 
 
-def _time_left(left: remaining.Left) -> List[str]:
+def _time_left(left: Left) -> List[str]:
   """Returns the time left as a list of no or one text."""
   if left.iteration is None:
     return []
@@ -70,7 +222,7 @@ def _shortened(choice, names):
       nan=tuple(map(short, choice.nan)))
 
 
-def undecided(event: events.IterationUndecided, names: names_lib.Names) -> str:
+def undecided(event: events.IterationUndecided, names: Names) -> str:
   """Returns which ensemble answers while an iteration has no winner, and why.
 
   Args:
@@ -119,16 +271,16 @@ class EventText:
       clock: returns the time, in seconds from any moment.
     """
     self._clock = clock
-    self._remaining = remaining.Remaining()
+    self._remaining = Remaining()
     self.began: Optional[events.IterationBegan] = None
-    self.names = names_lib.Names()
+    self.names = Names()
 
   def take(self, event: events.Event) -> None:
     """Notes an event, which may get no text."""
     self._remaining.take(event, self._clock())
     if isinstance(event, events.IterationBegan):
       self.began = event
-      self.names = names_lib.Names(event.ensembles)
+      self.names = Names(event.ensembles)
 
   def _iteration(self, number: int) -> str:
     """Returns which iteration, of how many, it is."""

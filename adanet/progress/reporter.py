@@ -14,20 +14,23 @@ standard error if not.
 Where the environment variable ADANET_EVENTS_FD is the number of an open pipe or
 socket, each event is a line of JSON there, and nothing is shown but in the log:
 that is left to the process at the other end.
+
+    {"event": "Stopped", "iteration_number": 0, "name": "t0_linear", ...}
 """
 
 import contextlib
+import json
 import os
 import stat
 import sys
 import threading
 import time
-from typing import Any, Callable, Iterator, Mapping, Optional, TextIO
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, TextIO
 
 from absl import logging
 from adanet import log as log_lib
+from adanet import typed_json
 from adanet.core import events
-from adanet.progress import event_json
 from adanet.progress import event_text
 
 #: The environment variable with the number of a file descriptor.
@@ -40,8 +43,45 @@ _SECS_BETWEEN_LINES = 10
 AUTO, LINES, NOTHING = "auto", "lines", "nothing"
 _SHOWN = threading.local()
 
+_ANY_EVENT: Any = events.Event
+_KINDS: Dict[str, Any] = {
+    kind.__name__: kind for kind in _ANY_EVENT.__args__}
+
 # Is called with a level of `absl.logging` and a line.
 Say = Callable[[int, str], None]
+
+
+def to_json_line(event: events.Event) -> str:
+  """Returns an event as one line, without its end.
+
+  Raises:
+    TypeError: it is no event.
+  """
+  kind = type(event)
+  if _KINDS.get(kind.__name__) is not kind:
+    raise TypeError(f"event={event!r}: expected one of adanet.core.events.")
+  return json.dumps(
+      dict({"event": kind.__name__}, **typed_json.to_json(kind, event)),
+      allow_nan=False)
+
+
+def from_json_line(line: str) -> events.Event:
+  """Returns the event of a line.
+
+  Raises:
+    ValueError: the line is not from `to_json_line`.
+  """
+  try:
+    content = typed_json.loads(line)
+    name = content.pop("event", None)
+    if not isinstance(name, str) or name not in _KINDS:
+      raise ValueError(f"event is {name!r}, not one of {', '.join(_KINDS)}")
+    return typed_json.from_json(_KINDS[name], content)
+  except (ValueError, RecursionError) as e:
+    text = repr(line)
+    raise ValueError("line={}: {}. Expected an event of adanet.".format(
+        text if len(text) <= 200 else text[:197] + "...",
+        " ".join(str(e).split()))) from e
 
 
 class _Lines:
@@ -92,7 +132,7 @@ class _Pipe:
     """Writes an event as a line."""
     if self._descriptor is None:
       return
-    rest = (event_json.dumps(event) + "\n").encode("utf-8")
+    rest = (to_json_line(event) + "\n").encode("utf-8")
     try:
       while rest:
         rest = rest[os.write(self._descriptor, rest):]

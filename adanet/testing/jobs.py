@@ -24,7 +24,6 @@ import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
 
 from adanet.core import events
-from adanet.progress import event_json
 from adanet.progress import reporter
 from adanet.testing import processes
 
@@ -179,7 +178,8 @@ class Job:
     for name, process in self._processes.items():
       for line in process.read():
         self.seen.append(Seen(
-            time.monotonic(), name, event_json.loads(line.decode("utf-8"))))
+            time.monotonic(), name,
+            reporter.from_json_line(line.decode("utf-8"))))
 
   def poll(self, secs: float = _POLL_SECS) -> List[Seen]:
     """Waits for events, at most `secs`; returns the new ones."""
