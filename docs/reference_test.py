@@ -52,7 +52,6 @@ _SEAMS = (
     "adanet.distributed.wrap_around",
     "adanet.distributed.placement.TaskConfig",
     "adanet.distributed.strategy",
-    "adanet.distributed.tasks",
     "adanet.engines",
     "adanet.ensemble_search",
     "adanet.estimator.answering",

@@ -31,7 +31,7 @@ from typing import (
 
 from absl import flags
 from adanet import version
-from adanet.console import printable
+from adanet.console import wording
 
 EXIT_BAD_INPUT = 2
 
@@ -196,6 +196,48 @@ class Command:
     return f"{self._name} {version.VERSION}\n"
 
 
+class ClusterFlags:
+  """--workers, --ps and --evaluator: tasks of a cluster, as TF_CONFIG counts.
+
+  They mean the same in every command.
+
+  Attributes:
+    workers: the flag with the number of workers beside the chief.
+    ps: the flag with the number of parameter servers.
+    evaluator: the flag that says whether there is an evaluator.
+  """
+
+  def __init__(self, command: Command, max_workers: int, max_ps: int):
+    """Defines the flags.
+
+    Args:
+      command: gets them.
+      max_workers: int, the most workers beside the chief.
+      max_ps: int, the most parameter servers.
+    """
+    self._command = command
+    self.workers = command.define_integer(
+        "workers", 0, "Number of workers beside the chief.", 0, max_workers)
+    self.ps = command.define_integer(
+        "ps", 0, "Number of parameter servers. They hold the variables that "
+        "several tasks share.", 0, max_ps)
+    self.evaluator = flags.DEFINE_boolean(
+        "evaluator", False, "Whether there is an evaluator.",
+        flag_values=command.flags)
+
+  @property
+  def are_given(self) -> bool:
+    """Whether the command line describes a cluster."""
+    return self._command.is_given("workers", "ps", "evaluator")
+
+  def check_servers(self) -> None:
+    """Raises `BadInput` if there are workers but no parameter server."""
+    if self.workers.value and not self.ps.value:
+      raise BadInput(
+          f"--ps=0: expected at least 1 with --workers={self.workers.value}, "
+          "to hold the variables that the tasks share.")
+
+
 @contextlib.contextmanager
 def standard_output() -> Iterator[TextIO]:
   """Gives standard output, and flushes it at the end.
@@ -225,5 +267,5 @@ def _discard(stream):
 def _one_line(message):
   """Returns a message of bounded length as one line."""
   line = " ".join(word if len(word) <= 200 else word[:200] + "..."
-                  for word in printable.printable(message).split())
+                  for word in wording.printable(message).split())
   return line if len(line) <= 1000 else line[:1000] + "..."

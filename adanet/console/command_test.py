@@ -11,7 +11,6 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import version
-from adanet.console import cluster_flags
 from adanet.console import command as command_lib
 
 
@@ -19,7 +18,7 @@ def _run(*args, takes_program=False):
   """Returns what a command got, its exit code, and what it printed."""
   command = command_lib.Command(
       "adanet-x", "Does x.", takes_program, {"old": "--evaluator"})
-  cluster = cluster_flags.ClusterFlags(command, 1000, 10)
+  cluster = command_lib.ClusterFlags(command, 1000, 10)
   got = []
 
   def run(arguments):
@@ -77,7 +76,7 @@ class CommandTest(parameterized.TestCase):
       ("stderr", None, "--workers=-1", ""))
   def test_broken_stream(self, name, path, flag, expected):
     command = command_lib.Command("adanet-x", "Does x.")
-    cluster_flags.ClusterFlags(command, 1000, 10)
+    command_lib.ClusterFlags(command, 1000, 10)
     errors = io.StringIO()
     broken = open(path, "w") if path else None
     streams = {"stdout": io.StringIO(), "stderr": errors, name: broken}

@@ -10,7 +10,7 @@ import functools
 import io
 import textwrap
 
-from adanet.console import printable
+from adanet.console import wording
 import matplotlib
 from matplotlib import cm
 from matplotlib import colors as colors_lib
@@ -181,7 +181,7 @@ class Page:
 
   def paragraph(self, x, y, text, max_lines, size, **kwargs):
     """Writes lines about as wide as the page; returns the y below them."""
-    text = printable.printable(" ".join(text[:2000].split()))
+    text = wording.printable(" ".join(text[:2000].split()))
     width = text_width(text, size, kwargs.get("fontweight", "normal"))
     lines = textwrap.wrap(
         text, max(9, int(len(text) * (self.right - x) / (width or 1))),

@@ -14,10 +14,10 @@ from typing import Any, ContextManager, Dict, Iterable, Iterator, NamedTuple
 from typing import Optional, Sequence, TypeVar, Union
 
 from adanet import tf_compat
+from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import devices
 from adanet.distributed import input_parts
-from adanet.distributed import tasks
 from adanet.distributed import weights
 from adanet.distributed import wrap_around
 import six
@@ -287,7 +287,7 @@ class PlacementStrategy:
     if purpose is None:
       raise ValueError(
           f"subnetwork_index={subnetwork_index}: expected a subnetwork that "
-          f"{tasks.worker_names(len(purposes))[worker_index]} trains. Ask "
+          f"{wording.worker_names(len(purposes))[worker_index]} trains. Ask "
           "should_build_subnetwork and should_train_subnetworks first.")
     return tf_compat.v1.distribute.InputContext(
         purposes.count(purpose), purposes[:worker_index].count(purpose))

@@ -156,9 +156,9 @@ class SearchHistory(NamedTuple):
   def show(self, console: Any) -> None:
     """Prints the leaderboard to a `rich.console.Console`."""
     from rich import text as rich_text
-    from adanet.console import printable
+    from adanet.console import wording
     from adanet.console import tables
-    cells = [[printable.printable(text) for text in line]
+    cells = [[wording.printable(text) for text in line]
              for line in self.cells()]
     tables.print_parts(console, tables.new_tables(
         console, cells, lambda cell: "bold" if cell == "ensemble" else ""

@@ -12,7 +12,7 @@ import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from adanet.console import page as page_lib
-from adanet.console import printable
+from adanet.console import wording
 from adanet.history import records
 from adanet.history import summary
 from adanet.progress import event_text
@@ -185,22 +185,22 @@ class _Picture:
              ] if group[0].kind == "ps" else []
     if any(set(task.records[number].trained) != set(record.trained)
            for task in group if number in task.records):
-      texts = ["{} each".format(summary.counted(
+      texts = ["{} each".format(wording.count(
           len(record.trained), "subnetwork")), f"{len(record.trained)} each"]
       return [(texts, page_lib.SPEED_BAR)]
     cells: List[Tuple[Sequence[str], str]] = []
     for name, steps in record.trained.items():
       if name not in self._ensembles:
         cells.append((
-            [_kind(name) + ": " + summary.counted(steps, "step"), _kind(name)],
+            [_kind(name) + ": " + wording.count(steps, "step"), _kind(name)],
             self._color(name)))
     number_of_ensembles = len(record.trained) - len(cells)
     if len(cells) > _MAX_CELLS:
-      cells = [([summary.counted(len(cells), "subnetwork"), str(len(cells))],
+      cells = [([wording.count(len(cells), "subnetwork"), str(len(cells))],
                 page_lib.SPEED_BAR)]
     if number_of_ensembles:
-      text = summary.counted(number_of_ensembles, "ensemble")
-      cells.append(([text + ": " + summary.counted(record.steps, "step"), text,
+      text = wording.count(number_of_ensembles, "ensemble")
+      cells.append(([text + ": " + wording.count(record.steps, "step"), text,
                      str(number_of_ensembles)], page_lib.ENSEMBLE))
     return cells
 
@@ -342,7 +342,7 @@ class _Picture:
 def draw(search: records.Records) -> figure_lib.Figure:
   """Returns a figure, which is in no window and not pyplot's."""
   with page_lib.default_style():
-    return _Picture(printable.all_printable(search)).draw()
+    return _Picture(wording.all_printable(search)).draw()
 
 
 def svg(search: records.Records) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Callable, List, Optional
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.console import printable
+from adanet.console import wording
 from adanet.core import architecture as architecture_lib
 from adanet.history import records
 from adanet.history import report as report_lib
@@ -102,7 +102,7 @@ def _log(message):
 def _warn(problems, warn):
   if problems:
     # A path or a text of a file may have escape sequences.
-    first = printable.printable(problems[0])
+    first = wording.printable(problems[0])
     warn("{} of the files about this search cannot be read, and {} left out: {}"
          .format(len(problems), "is" if len(problems) == 1 else "are",
                  first if len(problems) == 1 else "the first is " + first))

@@ -6,16 +6,11 @@
 import math
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
-from adanet.console import indices as indices_lib
+from adanet.console import wording
 from adanet.history import records
 from adanet.progress import event_text
 
 _MAX_INDICES = 4
-
-
-def counted(number: int, noun: str) -> str:
-  """Returns how many of something there are."""
-  return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def span(values: Sequence[Optional[float]],
@@ -55,13 +50,13 @@ def result(search: records.Records) -> str:
   if final is not None and final.value is not None:
     text += f" with {last.metric_name} {final.value:.6g}"
   # With force_grow=False an ensemble may be older than the last iteration.
-  text += " after " + counted(len(search.iterations), "iteration")
+  text += " after " + wording.count(len(search.iterations), "iteration")
   if last.global_step is not None:
-    text += ", " + counted(last.global_step, "step")
+    text += ", " + wording.count(last.global_step, "step")
   if search.seconds is not None:
     text += ", " + event_text.duration(search.seconds)
   if final is not None:
-    text += ": " + counted(len(final.subnetworks), "subnetwork")
+    text += ": " + wording.count(len(final.subnetworks), "subnetwork")
   return text + "."
 
 
@@ -171,7 +166,7 @@ def grouped(tasks: Sequence[TaskSummary],
 def name_of(group: Sequence[TaskSummary]) -> str:
   """Returns the names of tasks of the same kind."""
   kind = group[0].kind
-  indices = indices_lib.Indices(int(task.index) for task in group if task.index)
+  indices = wording.Indices(int(task.index) for task in group if task.index)
   if not indices:
     return kind
   if len(indices) > _MAX_INDICES and len(indices.ranges) == 1:

@@ -13,8 +13,8 @@ import textwrap
 from typing import (Any, Counter, Iterator, List, Mapping, Optional,
                     Sequence, Tuple)
 
-from adanet.console import printable
 from adanet.console import tables
+from adanet.console import wording
 from adanet.history import records
 from adanet.history import summary
 from adanet.progress import event_text
@@ -99,7 +99,7 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
         _wrapped(_subnetwork_texts(candidate, is_winner), max(width, 12)),
         style="bold green" if is_winner else None)
   if rest > 0:
-    tables.add_row(table, f"  and {summary.counted(rest, 'more candidate')}",
+    tables.add_row(table, f"  and {wording.count(rest, 'more candidate')}",
                    *[""] * (len(columns) - 1))
   return table
 
@@ -139,7 +139,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
     tables.add_row(table, *row,
                    style="bold green" if row[0].startswith("*") else None)
   if rest > 0:
-    tables.add_row(table, f"  and {summary.counted(rest, 'more network')}",
+    tables.add_row(table, f"  and {wording.count(rest, 'more network')}",
                    *[""] * (len(columns) - 1))
   return [table]
 
@@ -185,7 +185,7 @@ def _iteration_parts(record: records.IterationRecord, search: records.Records,
                      width: int) -> List[Any]:
   """Returns the heading, the candidates and the notes of an iteration."""
   names = summary.names_of(record)
-  facts = [summary.counted(len(record.candidates), "candidate") + names.meaning]
+  facts = [wording.count(len(record.candidates), "candidate") + names.meaning]
   if record.global_step is not None:
     facts.append(f"to step {record.global_step}")
   if record.seconds is not None:
@@ -238,7 +238,7 @@ def _trained_text(group, ensembles, width):
   subnetworks = [name for name in names if name not in ensembles]
   number = len(names) - len(subnetworks)
   return _wrapped(_few(subnetworks) + [
-      summary.counted(number, "ensemble")] * bool(number), width)
+      wording.count(number, "ensemble")] * bool(number), width)
 
 
 def _tasks_parts(search: records.Records, width: int) -> List[Any]:
@@ -264,7 +264,7 @@ def _tasks_parts(search: records.Records, width: int) -> List[Any]:
     tables.add_row(
         table, name, _trained_text(group, ensembles, max(left, 20)), *values)
   return [
-      _bold(summary.counted(len(tasks), "task"), width), table,
+      _bold(wording.count(len(tasks), "task"), width), table,
       rich_text.Text(_filled(
           "steps: of its training loop. MB: of the variables that it builds or "
           "holds.", width), style="dim")]
@@ -278,7 +278,7 @@ def show(search: records.Records, console: rich_console.Console) -> None:
     console: a `rich.console.Console`. If it is no terminal, the output is plain
       text.
   """
-  search = printable.all_printable(search)
+  search = wording.all_printable(search)
   width = max(_MIN_WIDTH, min(_MAX_WIDTH, console.width))
   parts: List[Any] = [_bold(summary.result(search), width)]
   if search.end is not None:

@@ -4,8 +4,8 @@
 
 import html
 
-from adanet.console import printable
 from adanet.console import tables as console_tables
+from adanet.console import wording
 from adanet.history import records
 from adanet.history import table
 
@@ -33,5 +33,5 @@ def fragment(search: records.Records) -> str:
 def page(search: records.Records) -> str:
   """Returns a whole page of HTML."""
   return _PAGE.format(title=html.escape(
-      printable.printable(search.model_dir)),
+      wording.printable(search.model_dir)),
                       content=fragment(search))

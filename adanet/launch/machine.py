@@ -26,6 +26,7 @@ import struct
 import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from adanet.console import wording
 from adanet.launch import job as job_lib
 from adanet.launch import processes
 
@@ -138,8 +139,8 @@ def gpu_sharing_message(tasks: Sequence[job_lib.Task],
   count = sum(task.job in job_lib.TRAINS for task in tasks)
   if not gpus or count <= len(gpus):
     return None
-  return (f"The chief and the workers ({count}) share {len(gpus)} "
-          f"GPU{'' if len(gpus) == 1 else 's'}, with memory growth on.")
+  return (f"The chief and the workers ({count}) share "
+          f"{wording.count(len(gpus), 'GPU')}, with memory growth on.")
 
 
 class HeldPorts:

@@ -76,7 +76,6 @@ import sys
 from typing import Dict, Iterator, NoReturn, Optional, Sequence
 
 from absl import flags
-from adanet.console import cluster_flags
 from adanet.console import command as command_lib
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
@@ -101,7 +100,7 @@ _SCHEDULER = flags.DEFINE_enum(
     "kubernetes: print the manifests, start nothing. task: run the one task of "
     "TF_CONFIG, or of this pod. Default: the environment decides.",
     flag_values=_COMMAND.flags)
-_CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_TASKS, _MAX_TASKS)
+_CLUSTER = command_lib.ClusterFlags(_COMMAND, _MAX_TASKS, _MAX_TASKS)
 _MAX_RESTARTS = _COMMAND.define_integer(
     "max_restarts", 3, "How often each task is started again at most.", 0)
 _MODEL_DIR = flags.DEFINE_string(

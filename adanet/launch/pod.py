@@ -10,6 +10,7 @@ from typing import Callable, Mapping, Optional, Sequence
 
 from adanet import log as logging
 from adanet import waiting
+from adanet.console import wording
 from adanet.engines.cluster import addresses
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
@@ -58,10 +59,9 @@ def wait_for_names(job: job_lib.Job,
   }
 
   def message():
-    shown = ["{} ({})".format(*item) for item in list(missing.items())[:3]]
-    more = len(missing) - len(shown)
+    parts = [f"{name} ({address})" for name, address in missing.items()]
     return (f"the {'name' if len(missing) == 1 else 'names'} of "
-            f"{', '.join(shown)}{' and {} more'.format(more) if more else ''}")
+            f"{wording.listed(parts)}")
 
   while True:
     missing = {

@@ -31,6 +31,7 @@ import itertools
 import re
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
+from adanet.console import wording
 from adanet.launch import job as job_lib
 
 # Below the ports that Linux gives to clients (from 32768), and above most
@@ -172,8 +173,8 @@ def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
   num_others = num_ps + bool(has_evaluator)
   if num_ranks < 1 + num_others:
     raise ValueError(
-        f"srun: {num_ranks} {'task' if num_ranks == 1 else 'tasks'}, expected "
-        f"at least {1 + num_others} (a chief, {num_ps} "
+        f"srun: {wording.count(num_ranks, 'task')}, expected at least "
+        f"{1 + num_others} (a chief, {num_ps} "
         f"ps{', an evaluator' if has_evaluator else ''}); use srun "
         f"--ntasks={1 + num_others} or more.")
   ps = set(_spread(nodes_of_ranks, num_ps))

@@ -5,6 +5,7 @@
 import signal
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set
 
+from adanet.console import wording
 from adanet.launch import job as job_lib
 
 _EXIT_FAILURE = 1
@@ -53,8 +54,7 @@ class Failure(NamedTuple):
     if not self.has_worked:
       parts.append("before it began to work")
     if self.num_restarts:
-      parts.append(f"after {self.num_restarts} "
-                   f"restart{'' if self.num_restarts == 1 else 's'}")
+      parts.append("after " + wording.count(self.num_restarts, "restart"))
     return ", ".join(parts)
 
 

@@ -16,11 +16,11 @@ import dataclasses
 import os
 import re
 import time
-from typing import Callable, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Callable, Iterable, List, NamedTuple, Optional
 
+from adanet.console import wording
 from adanet.core import events
 
-_MAX_NAMES = 3
 _MARK = ".."
 _MIN_END = 6  # Characters.
 _STRATEGIES = ("_grow_", "_solo_")
@@ -189,18 +189,9 @@ def since(seconds: Optional[float]) -> str:
     return ""
 
 
-def _listed(names: Sequence[str]) -> str:
-  """Returns the first names, and how many more there are."""
-  shown = list(names[:_MAX_NAMES])
-  if len(names) > len(shown):
-    shown.append(f"and {len(names) - len(shown)} more")
-  return ", ".join(shown)
-
-
 def _counted(names, noun, meaning=""):
   """Returns how many of something there are, and their first names."""
-  return (f"{len(names)} {noun}{'' if len(names) == 1 else 's'}{meaning} "
-          f"({_listed(names)})")
+  return f"{wording.count(len(names), noun)}{meaning} ({wording.listed(names)})"
 
 
 def _time_left(left: Left) -> List[str]:
@@ -238,7 +229,7 @@ def undecided(event: events.IterationUndecided, names: Names) -> str:
   return (f"Iteration {event.iteration_number} has no winner yet at step "
           f"{event.global_step}, the last one: {leads} To decide, train for "
           "more steps, or set max_iterations and no max_steps." +
-          f" Not trained: {_listed(event.untrained)}." * bool(event.untrained))
+          f" Not trained: {wording.listed(event.untrained)}." * bool(event.untrained))
 
 
 def _resumed(event):
@@ -321,7 +312,7 @@ class EventText:
     heading = self.heading(event)
     return "{}: {}.{}".format(
         heading[0], ", ".join(heading[1:]),
-        f" Loss: {_listed(losses)}." if losses else "")
+        f" Loss: {wording.listed(losses)}." if losses else "")
 
   def _ended(self, event):
     gain = " " + event.fit.message() if event.fit else ""

@@ -48,7 +48,7 @@ class EventTextTest(parameterized.TestCase):
        "Iteration 1 (2 of at most 3) begins at step 5."),
       ("began_with_many",
        events.IterationBegan(0, tuple("abcde"), tuple("fgh"), None, 0),
-       "Iteration 0 begins at step 0: 5 subnetworks (a, b, c, and 2 more), 3 "
+       "Iteration 0 begins at step 0: 5 subnetworks (a, b, c and 2 more), 3 "
        "ensembles (f, g, h)."),
       ("began_without_subnetworks",
        events.IterationBegan(0, (), ("f",), 5, 0),

@@ -21,9 +21,9 @@ from adanet import _sole_owner
 # imports before TensorFlow. So a later installation of it is noticed, too.
 _sole_owner.check()
 from adanet import log as logging
+from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import strategy as strategy_lib
-from adanet.distributed import tasks
 from adanet.distributed import weights as weights_lib
 from adanet.distributed import wrap_around
 
@@ -162,7 +162,7 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks):
   logging.warning(
       "drop_remainder=True with the %s, and %d subnetworks: no worker trains "
       "subnetworks [%s]. Use at least %d workers beside the chief, or "
-      "drop_remainder=False.", tasks.trainers_text(num_workers),
+      "drop_remainder=False.", wording.trainers_text(num_workers),
       num_subnetworks, indices, num_subnetworks)
 
 

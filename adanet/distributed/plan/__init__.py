@@ -19,7 +19,7 @@ __all__ = [
 
 if TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top,g-multiple-import
-  from adanet.console.indices import Indices
+  from adanet.console.wording import Indices
   from adanet.distributed.plan import picture, predictions, table
   from adanet.distributed.plan.executor import ExecutorPlan, ExecutorWorkers
   from adanet.distributed.plan.groups import (

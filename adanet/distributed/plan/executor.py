@@ -10,11 +10,11 @@ import fractions
 import heapq
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
-from adanet.console import indices as indices_lib
+from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import wrap_around
 
-Indices = indices_lib.Indices
+Indices = wording.Indices
 
 
 class ExecutorWorkers(NamedTuple):

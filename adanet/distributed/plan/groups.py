@@ -5,10 +5,10 @@
 import fractions as fractions_lib
 from typing import Dict, NamedTuple, Optional, Sequence
 
-from adanet.console import indices as indices_lib
+from adanet.console import wording
 from adanet.distributed import wrap_around
 
-Indices = indices_lib.Indices
+Indices = wording.Indices
 
 _MAX_DENOMINATOR = 20
 

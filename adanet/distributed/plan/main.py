@@ -55,10 +55,9 @@ from typing import Optional, Sequence
 
 from absl import flags
 from adanet import distributed
-from adanet.console import cluster_flags
 from adanet.console import command
+from adanet.console import wording
 from adanet.distributed import _arguments
-from adanet.distributed import tasks
 from adanet.distributed.plan import inputs
 
 # Slow imports are inside functions, so that the program starts fast: only plans
@@ -78,7 +77,7 @@ _COMMAND = command.Command("adanet-plan", __doc__)
 _string, _boolean = (
     functools.partial(define, flag_values=_COMMAND.flags)
     for define in (flags.DEFINE_string, flags.DEFINE_boolean))
-_CLUSTER = cluster_flags.ClusterFlags(_COMMAND, _MAX_WORKERS - 1, _MAX_PS)
+_CLUSTER = command.ClusterFlags(_COMMAND, _MAX_WORKERS - 1, _MAX_PS)
 _SUBNETWORKS = _COMMAND.define_integer(
     "subnetworks", None, "Number of subnetworks in the iteration. Required, "
     "but with --executor_workers and --costs.", 1, _MAX_SUBNETWORKS)
@@ -288,7 +287,7 @@ def _run(arguments):
     strategy = _make_strategy(*weights)
     num_workers, num_ps, chief = _shape()
     _check_size(num_workers, _SUBNETWORKS.value)
-    worker_names = tasks.worker_names(num_workers, chief)
+    worker_names = wording.worker_names(num_workers, chief)
     plans = _make_plans(strategy, num_workers, num_ps, *weights)
     _write(plans, worker_names, output)
     problems = _problems(plans[0], worker_names) if _STRICT.value else ()

@@ -9,7 +9,7 @@ import collections
 import math
 
 from adanet.console import page as page_lib
-from adanet.distributed import tasks
+from adanet.console import wording
 from adanet.distributed.plan import groups
 from adanet.distributed.plan import problems as problems_lib
 
@@ -74,7 +74,7 @@ class Panel:
     self.scale = self.strip_y = self.top = self._heading_y = None
     self._number = number
     self._plans = plans
-    self._worker_names = worker_names or tasks.worker_names(
+    self._worker_names = worker_names or wording.worker_names(
         self.plan.num_workers)
     self._problems = [
         problem for plan in plans
@@ -179,7 +179,7 @@ class Panel:
     x = page_lib.MARGIN
     title = " and ".join(dict.fromkeys(p.strategy for p in self._plans))
     y = self.page.paragraph(x, y, title, 3, 11, fontweight="bold")
-    shape = tasks.cluster_text(
+    shape = wording.cluster_text(
         plan.num_workers, plan.num_ps, plan.num_subnetworks)
     shape = (f"{len(self._plans)} equal plans of {shape}"
              if len(self._plans) > 1 else "A" + shape[1:])
@@ -196,7 +196,8 @@ class Panel:
         "training time " + page_lib.format_number(time),
         page_lib.format_number(figures["wasted_training"]),
         plan.num_workers,
-        tasks.count(f"{figures['max_subnetworks_per_worker']:,}", "subnetwork"))
+        wording.count(
+            f"{figures['max_subnetworks_per_worker']:,}", "subnetwork"))
     if figures["fetches"]:
       facts += f", fetches per step {figures['fetches']:,}"
     return self.page.paragraph(

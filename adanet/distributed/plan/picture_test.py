@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
+from adanet.console import wording
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
-from adanet.distributed import tasks
 from adanet.distributed.plan import picture as plan_picture
 from adanet.distributed.plan import problems as problems_lib
 from adanet.testing import answers as answers_lib
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 import matplotlib
@@ -263,7 +263,7 @@ class PlanPictureTest(parameterized.TestCase):
 
   def test_names_a_master(self):
     texts = _texts(plan_picture.draw(
-        [_plan(_REPLICATION, 2, 1, 1)], tasks.worker_names(2, "master")))
+        [_plan(_REPLICATION, 2, 1, 1)], wording.worker_names(2, "master")))
     self.assertContainsSubset(["master", "0"], texts)
     self.assertIn("master:0, worker:0 build the ensembles; one is enough.",
                   " ".join(texts))

@@ -33,7 +33,7 @@ import functools
 import math
 from typing import Dict, List, Optional, Sequence
 
-from adanet.console import indices as indices_lib
+from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import input_parts
 from adanet.distributed import strategy as strategy_lib
@@ -44,7 +44,7 @@ from adanet.distributed.plan import speeds as speeds_lib
 
 import numpy as np
 
-Indices = indices_lib.Indices
+Indices = wording.Indices
 # The most that rounding may change in a number of workers.
 _ROUNDING = 1e-6
 
@@ -83,7 +83,7 @@ class Predictions:
         known.setdefault(share, share) for share in (
             worker.worker_share(num_subnetworks)
             for worker in strategy.as_workers(num_workers, num_ps))]
-    places = indices_lib.places_of(shares)
+    places = wording.places_of(shares)
     self._rows = np.array(input_parts.rows_read(shares, num_subnetworks))
     self.worker_groups = tuple(
         groups_lib.WorkerGroup(
@@ -163,7 +163,7 @@ class Predictions:
     all_ps = self._ps_of_subnetworks or []
     self._subnetworks_on = [
         (all_ps[subnetworks[0]], subnetworks)
-        for subnetworks in indices_lib.places_of(map(id, all_ps)).values()]
+        for subnetworks in wording.places_of(map(id, all_ps)).values()]
     self._fetches = np.zeros(self.num_ps, np.int64)
     self._load = np.zeros(self.num_ps)
     num_builders = self._training.num_builders.tolist()

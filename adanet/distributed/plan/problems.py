@@ -4,15 +4,14 @@
 
 from typing import Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
-from adanet.console import indices as indices_lib
+from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import placement
-from adanet.distributed import tasks
 from adanet.distributed.plan import predictions as predictions_lib
 
 import numpy as np
 
-Indices = indices_lib.Indices
+Indices = wording.Indices
 Predictions = predictions_lib.Predictions
 _Names = Optional[Sequence[str]]
 
@@ -152,15 +151,15 @@ class _TaskTerms(_Terms):
   """The same in the terms of a TF_CONFIG, which counts without the chief."""
 
   def workers(self, noun, indices):
-    return tasks.workers_text(indices, self._worker_names)
+    return wording.workers_text(indices, self._worker_names)
 
   def ps(self, noun, indices):
-    return indices.to_text(tasks.ps_name)
+    return indices.to_text(wording.ps_name)
 
   def fix(self, key, value):
     if key == "num_ps":
-      return tasks.count(value, "parameter server")
-    return tasks.count(value - 1, "worker") + " beside the chief"
+      return wording.count(value, "parameter server")
+    return wording.count(value - 1, "worker") + " beside the chief"
 
 
 def _describe(plan, kind, indices, terms):
@@ -174,7 +173,7 @@ def _describe(plan, kind, indices, terms):
     mean = f"{plan.load_per_ps().mean():.4g}"
     return "{} {} more than twice the mean load of {}.".format(
         terms.ps("Parameter server", indices), "serves" if is_one else "serve",
-        tasks.count(mean, "subnetwork") if plan.sizes is None else mean)
+        wording.count(mean, "subnetwork") if plan.sizes is None else mean)
   if kind == "slow_ensembles":
     if not indices:
       return "No worker builds the ensembles."
@@ -186,7 +185,7 @@ def _describe(plan, kind, indices, terms):
   if kind == "overloaded_workers":
     return "{} {} more than twice the median {}.".format(
         workers, "trains" if is_one else "train",
-        "of " + tasks.count(f"{_median_work(plan):g}", "subnetwork")
+        "of " + wording.count(f"{_median_work(plan):g}", "subnetwork")
         if plan.costs is None else
         f"cost of {_median_work(plan):.4g}")
   num_enough = len(indices) - plan.duplicated_ensembles()
@@ -220,5 +219,5 @@ def of_tasks(plan: Predictions, worker_names: _Names = None,
   Without `worker_names`, workers are "chief:0", "worker:0" and so on.
   """
   if worker_names is None:
-    worker_names = tasks.worker_names(plan.num_workers)
+    worker_names = wording.worker_names(plan.num_workers)
   return _problems(plan, _TaskTerms(worker_names, subnetwork_names))

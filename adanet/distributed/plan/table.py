@@ -17,12 +17,10 @@ import itertools
 import operator
 from typing import Dict, Optional, Sequence
 
-from adanet.console import indices as indices_lib
-from adanet.console import printable
 from adanet.console import tables
+from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
-from adanet.distributed import tasks
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import value
@@ -93,8 +91,8 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
   if rest:
     tables.add_row(
         table, "and {}, of {}".format(
-            tasks.count(len(rest), "more group"),
-            tasks.count(sum(len(group[0]) for group in rest), noun)),
+            wording.count(len(rest), "more group"),
+            wording.count(sum(len(group[0]) for group in rest), noun)),
         *[""] * (len(columns) - 1))
   return table
 
@@ -103,7 +101,8 @@ def _subnetworks_text(parts, name):
   """Returns the subnetworks, list of `Indices`, of the groups in one row."""
   if len(parts) == 1:
     return parts[0].to_text(name)
-  return tasks.count(len(parts[0]), "subnetwork") + " each" if parts[0] else ""
+  return (wording.count(len(parts[0]), "subnetwork") + " each" if parts[0] else
+          "")
 
 
 def _trained_text(groups, name):
@@ -147,7 +146,7 @@ def workers_table(
     A `rich.table.Table` with the columns task, builds and trains.
   """
   if worker_names is None:
-    worker_names = tasks.worker_names(plan.num_workers)
+    worker_names = wording.worker_names(plan.num_workers)
 
   def cells(groups):
     name = _namer(subnetwork_names)
@@ -159,7 +158,8 @@ def workers_table(
   return _groups_table(
       ["task", "builds", "trains"], plan.worker_groups,
       lambda g: (g.builds_ensemble, len(g.subnetworks), g.num_trained),
-      lambda indices: tasks.workers_text(indices, worker_names), cells, "task")
+      lambda indices: wording.workers_text(indices, worker_names), cells,
+      "task")
 
 
 def _subnetworks_table(plan, subnetwork_names):
@@ -176,7 +176,7 @@ def _ps_table(plan, subnetwork_names):
   return _groups_table(
       ["ps", "variables of", ">fetches", ">load"], plan.ps_groups,
       lambda g: (len(g.subnetworks), g.fetches, _number(g.load)),
-      _texts(tasks.ps_name),
+      _texts(wording.ps_name),
       lambda gs: ([_subnetworks_text([g.subnetworks for g in gs],
                                      _namer(subnetwork_names)),
                    _number(gs[0].fetches), _number(gs[0].load)],
@@ -196,7 +196,7 @@ def _weights_table(plan, subnetwork_names):
   if plan.sizes is not None:
     columns["size"] = plan.sizes
   groups = [(subnetworks,) + weights for weights, subnetworks in
-            indices_lib.places_of(zip(*columns.values())).items()]
+            wording.places_of(zip(*columns.values())).items()]
   table = _groups_table(
       ["subnetwork"] + [">" + name for name in columns], groups,
       lambda g: g[1:], _texts(_namer(subnetwork_names)),
@@ -226,7 +226,7 @@ def _problems_text(messages):
 
 def _one_line(strategy):
   """Returns a strategy's `repr` on one line; a user's may be anything."""
-  return _arguments.shorten(printable.printable(" ".join(strategy.split())))
+  return _arguments.shorten(wording.printable(" ".join(strategy.split())))
 
 
 def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
@@ -243,7 +243,7 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
   """
   parts = [
       rich_text.Text("{}: {}".format(
-          _one_line(plan.strategy), tasks.cluster_text(
+          _one_line(plan.strategy), wording.cluster_text(
               plan.num_workers, plan.num_ps, plan.num_subnetworks)),
                      style="bold"),
       workers_table(plan, worker_names, subnetwork_names),
@@ -370,8 +370,8 @@ def show_executor(plan: plan_lib.ExecutorPlan,
   time = plan.training_time()
   tables.print_parts(console, [
       rich_text.Text("An executor: {}, {}, the longest first".format(
-          tasks.count(f"{plan.num_workers:,}", "worker"),
-          tasks.count(f"{plan.num_subnetworks:,}", "subnetwork")),
+          wording.count(f"{plan.num_workers:,}", "worker"),
+          wording.count(f"{plan.num_subnetworks:,}", "subnetwork")),
                      style="bold"),
       _groups_table(
           ["worker", "trains", ">time", ">busy"], plan.worker_groups,

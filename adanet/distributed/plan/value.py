@@ -22,10 +22,10 @@ import fractions
 import itertools
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from adanet.console import indices as indices_lib
+from adanet.console import wording
 from adanet.distributed import _arguments
-from adanet.distributed import wrap_around
 from adanet.distributed import placement
+from adanet.distributed import wrap_around
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
@@ -33,7 +33,7 @@ from adanet.distributed.plan import problems as problems_lib
 #: The version of the JSON that `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
 
-Indices = indices_lib.Indices
+Indices = wording.Indices
 Names = Optional[Sequence[str]]
 
 
@@ -150,7 +150,7 @@ class PlacementPlan(predictions.Predictions):
         training.stale_gradients, training.max_staleness)))
     self.subnetwork_groups = tuple(
         groups_lib.SubnetworkGroup(subnetworks, *row)
-        for row, subnetworks in indices_lib.places_of(rows).items())
+        for row, subnetworks in wording.places_of(rows).items())
     self.ps_groups = self._group_ps()
     self._group_of_ps = {p: g for g in self.ps_groups or () for p in g.ps}
 
@@ -166,7 +166,7 @@ class PlacementPlan(predictions.Predictions):
             ps, Indices(itertools.chain.from_iterable(
                 self._subnetworks_on[number][1] for number in numbers)),
             int(self._fetches[ps[0]]), float(self._load[ps[0]]))
-        for numbers, ps in indices_lib.places_of(map(tuple, parts)).items())
+        for numbers, ps in wording.places_of(map(tuple, parts)).items())
 
   def __eq__(self, other):
     if not isinstance(other, PlacementPlan):
