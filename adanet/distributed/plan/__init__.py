@@ -33,7 +33,7 @@ else:  # A type checker takes a module with __getattr__ to have every name.
 
   def __getattr__(name):
     if name in __all__:
-      for module_name in ("groups", "executor", "problems", "value"):
+      for module_name in ("executor", "groups", "problems", "value"):
         module = importlib.import_module(__name__ + "." + module_name)
         if hasattr(module, name):
           value = globals()[name] = getattr(module, name)

@@ -1,12 +1,19 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a plan: workers, subnetworks and parameter servers in groups."""
+"""The parts of a plan: workers, subnetworks and parameter servers in groups.
+
+`predict_speeds` tells how fast groups of workers train, and how stale the
+gradients are. `predictions.py` explains the letters and derives the formulas.
+"""
 
 import fractions as fractions_lib
-from typing import Dict, NamedTuple, Optional, Sequence
+import math
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from adanet.console import wording
 from adanet.distributed import wrap_around
+
+import numpy as np
 
 Indices = wording.Indices
 
@@ -129,3 +136,126 @@ class PlacedSubnetwork(NamedTuple):
 
 
 Subnetwork = PlacedSubnetwork  # Its first name.
+
+
+class SpeedFigures(NamedTuple):
+  """Values of the ensembles, the subnetworks, arrays [k], and the groups.
+
+  Attributes:
+    ensemble_speed: float; infinity where ensembles cost nothing.
+    num_builders, num_trainers: int64.
+    speeds, stale_gradients, max_staleness: float64.
+    reads: float64, as in `Predictions.load_per_ps`.
+    work: float64 [number of groups], the cost of one step of all that a worker
+      trains in lockstep; 0 for a group with fractions.
+  """
+  ensemble_speed: float
+  num_builders: np.ndarray
+  num_trainers: np.ndarray
+  speeds: np.ndarray
+  stale_gradients: np.ndarray
+  max_staleness: np.ndarray
+  reads: np.ndarray
+  work: np.ndarray
+
+
+class _SubnetworkWorkers:
+  """The workers that build a subnetwork, and the workers that train it.
+
+  Attributes:
+    num_builders: how many workers build it.
+    lockstep: pairs of how many workers of a group train it in lockstep, and
+      d(w, i).
+    divided: pairs of how many workers of a group give it a part of all their
+      time, and this part.
+    forward, reads: how often it is read for the ensembles alone, and by workers
+      that train in lockstep.
+  """
+
+  def __init__(self) -> None:
+    self.num_builders = 0
+    self.lockstep: List[Tuple[int, float]] = []
+    self.divided: List[Tuple[int, wrap_around.Number]] = []
+    self.forward = self.reads = 0.
+
+  def figures(self, exact_cost: wrap_around.Number
+              ) -> Tuple[int, float, float, float, float]:
+    """Returns the number of trainers, speed, staleness, the most of it, reads.
+
+    The reads are by workers that divide their time, in units of the mean cost.
+    """
+    cost = float(exact_cost)
+    num_trainers = sum(count for count, _ in self.lockstep + self.divided)
+    speed_in_lockstep = sum(count / time for count, time in self.lockstep)
+    # Exact, so that subnetworks that are equally fast have the same value.
+    divided_speed = float(
+        sum(count * part for count, part in self.divided) /
+        fractions_lib.Fraction(exact_cost))
+    speed = speed_in_lockstep + divided_speed
+    if num_trainers < 2 or not speed:
+      # A trainer that is alone never waits, whatever rounding says.
+      return num_trainers, speed, 0., 0., divided_speed
+    rates = [(count, float(part) / cost) for count, part in self.divided]
+    num_in_lockstep = num_trainers - sum(count for count, _ in rates)
+    # The same in any order, so that mirror images have equal values.
+    stale = num_in_lockstep - speed_in_lockstep / speed + cost * math.fsum(
+        count * rate * (speed - rate) for count, rate in rates) / speed
+    # Of the slowest, the updates by all trainers during one of its steps.
+    longest = max((time for _, time in self.lockstep), default=0.)
+    most = sum(count * longest / time for count, time in self.lockstep
+              ) + longest * divided_speed - 1  # `speed` would have more rounding.
+    for _, rate in rates:
+      most = max(most, cost * (speed - rate))
+    return num_trainers, speed, max(stale, 0.), max(most, 0.), divided_speed
+
+
+def predict_speeds(groups: Sequence[WorkerGroup], num_subnetworks: int,
+                   exact_costs: Optional[Sequence[wrap_around.Number]],
+                   ensemble_cost: wrap_around.Number) -> SpeedFigures:
+  """Returns the `SpeedFigures` of a cluster.
+
+  Args:
+    groups: the groups of its workers.
+    num_subnetworks: k.
+    exact_costs: k positive numbers; None if all are 1.
+    ensemble_cost: E.
+  """
+  exact_costs = exact_costs or (1,) * num_subnetworks
+  costs = list(map(float, exact_costs))
+  mean_cost = np.mean(costs)
+  workers = [_SubnetworkWorkers() for _ in costs]
+  all_work = []
+  for group in groups:
+    count = len(group.workers)
+    forward = 0.
+    if ensemble_cost and not group.in_lockstep:
+      forward = (float(group.ensemble_fraction) if group.trains_subnetworks
+                 else 1.)
+    for i in group.subnetworks:
+      workers[i].num_builders += count
+      workers[i].forward += count * forward
+    work = 0.
+    if group.in_lockstep:
+      work = sum(costs[i] for i in group.subnetworks)
+      time = work + float(ensemble_cost) * group.builds_ensemble
+      for i in group.subnetworks:
+        workers[i].lockstep.append((count, time))
+        # One read of a subnetwork serves it and the ensembles.
+        workers[i].reads += count * group.num_trained * mean_cost / work
+    else:
+      for i, part in group.time_fractions().items():
+        workers[i].divided.append((count, part))
+    all_work.append(work)
+  num_trainers, speeds, stale, most, divided_speeds = map(np.array, zip(*(
+      each.figures(cost) for each, cost in zip(workers, exact_costs))))
+  return SpeedFigures(
+      ensemble_speed=math.fsum(
+          len(group.workers) * float(group.ensemble_fraction)
+          for group in groups) / float(ensemble_cost)
+      if ensemble_cost else math.inf,
+      num_builders=np.array([each.num_builders for each in workers], np.int64),
+      num_trainers=num_trainers, speeds=speeds, stale_gradients=stale,
+      max_staleness=most,
+      reads=np.array([each.forward + each.reads for each in workers]) +
+      mean_cost * divided_speeds,
+      work=np.array(all_work, np.float64))

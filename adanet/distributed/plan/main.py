@@ -47,6 +47,8 @@ if there is no plan, with one line on standard error that says why.
 
 import contextlib
 import functools
+import importlib
+import inspect
 import io
 import json
 import os
@@ -55,10 +57,10 @@ from typing import Optional, Sequence
 
 from absl import flags
 from adanet import distributed
+from adanet import tf_compat
 from adanet.console import command
 from adanet.console import wording
 from adanet.distributed import _arguments
-from adanet.distributed.plan import inputs
 
 # Slow imports are inside functions, so that the program starts fast: only plans
 # need NumPy, only tables need Rich, and only pictures need Matplotlib.
@@ -132,8 +134,129 @@ _STRICT = _boolean(
     "count.")
 
 
+def _error_text(error):
+  """Returns an exception as text, with its type."""
+  return f"{type(error).__name__}: {error}"
+
+
+def _folder():
+  """Returns the folder that the user is in."""
+  # `bazel run` starts programs in another folder.
+  return os.environ.get("BUILD_WORKING_DIRECTORY") or os.getcwd()
+
+
+def _read_tf_config(path):
+  """Returns the bytes of a file, or of standard input for "-"."""
+  if path == "-":
+    if sys.stdin is None:
+      raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
+  with open(os.path.join(_folder(), path), "rb") as f:
+    return f.read()
+
+
+def _shape_of_tf_config(path):
+  """Returns `(num_workers, num_ps, chief)` of the cluster in a `TF_CONFIG`.
+
+  The chief counts as a worker. Its job is "chief" or "master".
+
+  Args:
+    path: str, a file, or "-" for standard input; None for the variable of the
+      environment, which must be set.
+
+  Raises:
+    BadInput: the file cannot be read, or is no `TF_CONFIG` of a cluster.
+  """
+  source = "" if path is None else f"--tf_config={path}: "
+  try:
+    tf_config = (os.environ["TF_CONFIG"] if path is None else
+                 _read_tf_config(path))
+    if isinstance(tf_config, bytes):
+      tf_config = tf_config.decode("utf-8")
+    tf_config = json.loads(tf_config)
+  except OSError as e:
+    raise command.BadInput(
+        f"{source}{e.strerror or e}: expected a file with a TF_CONFIG.") from e
+  except ValueError as e:
+    raise command.BadInput(
+        f"{source}TF_CONFIG must be a JSON object: {e}.") from e
+  try:
+    config = tf_compat.RunConfig.for_chief(tf_config)
+  except Exception as e:  # pylint: disable=broad-except
+    raise command.BadInput(f"{source}{e}.") from e
+  return config.num_worker_replicas, config.num_ps_replicas, config.task_type
+
+
+def _parse_weights(flag, num_subnetworks):
+  """Returns the numbers of --costs or --sizes as a tuple; None for none."""
+  if flag.value is None:
+    return None
+  try:
+    weights = tuple(map(_parse_weight, flag.value.split(",")))
+  except ValueError:
+    weights = ()
+  if len(weights) != num_subnetworks:
+    raise command.BadInput(
+        f"--{flag.name}={flag.value}: expected "
+        f"{_arguments.numbers_in_range(num_subnetworks)}"
+        f"{' with commas between them' * (num_subnetworks != 1)}, one for each "
+        "subnetwork.")
+  return weights
+
+
+def _parse_cost(flag):
+  """Returns the number of --ensemble_cost; None for none."""
+  if flag.value is None:
+    return None
+  try:
+    return 0 if float(flag.value) == 0 else _parse_weight(flag.value)
+  except ValueError as e:
+    raise command.BadInput(
+        f"--{flag.name}={flag.value}: expected 0, or a number "
+        f"{_arguments.RANGE}.") from e
+
+
+def _parse_weight(text):
+  """Returns a number that a plan takes, or raises a ValueError."""
+  number = float(text)
+  if not _arguments.LEAST <= number <= _arguments.MOST:
+    raise ValueError(text)
+  return int(text) if text.strip().isdigit() else number
+
+
+def _load_strategy(name):
+  """Returns a `PlacementStrategy` of the user, "module:Class".
+
+  The module may be in the user's folder. The class is called without arguments.
+  """
+  source = "--strategy=" + name
+  module_name, _, class_name = name.partition(":")
+  if not module_name or not class_name:
+    raise command.BadInput(
+        source + ": expected round_robin, replication, balanced or "
+        "module:Class.")
+  try:
+    sys.path.insert(0, _folder())
+    module = importlib.import_module(module_name)
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    raise command.BadInput(f"{source}: cannot import {module_name}: "
+                           f"{_error_text(e)}") from e
+  strategy_class = getattr(module, class_name, None)
+  if not (inspect.isclass(strategy_class) and
+          issubclass(strategy_class, distributed.PlacementStrategy)):
+    raise command.BadInput(
+        f"{source}: expected a subclass of PlacementStrategy in "
+        f"{getattr(module, '__file__', module_name)}.")
+  try:
+    return strategy_class()
+  except (Exception, SystemExit) as e:  # pylint: disable=broad-except
+    raise command.BadInput(
+        f"{source}: cannot call {class_name} without arguments: "
+        f"{_error_text(e)}") from e
+
+
 def _shape():
-  """Returns `(num_workers, num_ps, chief)`, see `inputs.shape_of_tf_config`."""
+  """Returns `(num_workers, num_ps, chief)`, as `_shape_of_tf_config` does."""
   path = _TF_CONFIG.value
   if _CLUSTER.are_given:
     if path is not None:
@@ -144,7 +267,7 @@ def _shape():
     raise command.BadInput(
         "no cluster: give --workers and --ps, or --tf_config, or set TF_CONFIG "
         "(--help lists the flags)")
-  return inputs.shape_of_tf_config(path)
+  return _shape_of_tf_config(path)
 
 
 def _make_strategy(costs, sizes, ensemble_cost):
@@ -165,7 +288,7 @@ def _make_strategy(costs, sizes, ensemble_cost):
   if name == _BALANCED:
     return distributed.BalancedStrategy(
         costs, sizes, ensemble_cost=ensemble_cost, **options)
-  return inputs.load_strategy(name)
+  return _load_strategy(name)
 
 
 def _check_size(num_workers, num_subnetworks):
@@ -187,7 +310,7 @@ def _make_plans(strategy, num_workers, num_ps, costs, sizes, ensemble_cost):
     if ":" not in _STRATEGY.value:
       raise
     raise command.BadInput(f"--strategy={_STRATEGY.value}: a decision failed: "
-                           f"{inputs.error_text(e)}") from e
+                           f"{_error_text(e)}") from e
   if _COMPARE.value:
     # A strategy may have costs and sizes of its own. Then all plans have these.
     costs, sizes = plans[0].costs, plans[0].sizes
@@ -249,7 +372,7 @@ def _run_executor():
   _check_size(_EXECUTOR_WORKERS.value, count)
   from adanet.distributed.plan import executor  # pylint: disable=g-import-not-at-top
   plan = executor.ExecutorPlan(
-      _EXECUTOR_WORKERS.value, count, inputs.parse_weights(_COSTS, count))
+      _EXECUTOR_WORKERS.value, count, _parse_weights(_COSTS, count))
   with command.standard_output() as output:
     if _FORMAT.value == "json":
       output.write(_dumps(plan.to_json_dict()))
@@ -281,9 +404,9 @@ def _run(arguments):
     if _FORMAT.value == "png" and output.isatty():
       raise command.BadInput("--format=png: expected no terminal as standard "
                              "output: add > plan.png")
-    weights = [inputs.parse_weights(flag, _SUBNETWORKS.value)
+    weights = [_parse_weights(flag, _SUBNETWORKS.value)
                for flag in (_COSTS, _SIZES)]
-    weights.append(inputs.parse_weight(_ENSEMBLE_COST))
+    weights.append(_parse_cost(_ENSEMBLE_COST))
     strategy = _make_strategy(*weights)
     num_workers, num_ps, chief = _shape()
     _check_size(num_workers, _SUBNETWORKS.value)

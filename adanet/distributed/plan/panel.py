@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The panel of one plan: the common part, and the panel of a small cluster.
 
-The panel of a large cluster is in `heat_map.py`.
+The panel of a large cluster is in `picture.py`.
 """
 
 import collections

@@ -40,7 +40,6 @@ from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import weights
 from adanet.distributed import wrap_around
 from adanet.distributed.plan import groups as groups_lib
-from adanet.distributed.plan import speeds as speeds_lib
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class Predictions:
             share.trains_subnetworks, share.fractions,
             self._time_for_ensembles(share))
         for share, workers in places.items())
-    self._training = speeds_lib.predict(
+    self._training = groups_lib.predict_speeds(
         self.worker_groups, num_subnetworks, costs, ensemble_cost)
     self._group_of_worker = np.empty(num_workers, np.int64)
     for number, group in enumerate(self.worker_groups):
