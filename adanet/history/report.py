@@ -76,14 +76,14 @@ class History(records.Records):
     Raises:
       ModuleNotFoundError: Rich or Matplotlib is not installed.
     """
-    from adanet.history import web_page
-    return web_page.page(self)
+    from adanet.history import table
+    return table.html_page(self)
 
   def _repr_html_(self) -> Optional[str]:
     """Shows the search in a notebook, which shows its text for None."""
     try:
-      from adanet.history import web_page
-      return web_page.fragment(self)
+      from adanet.history import table
+      return table.html_fragment(self)
     except ModuleNotFoundError:
       return None
 
