@@ -17,7 +17,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.testing import level
 from adanet import distributed
-from adanet import version
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import main as plan_main
 from adanet.distributed.plan import picture as plan_picture
@@ -419,10 +418,6 @@ class InfoTest(MainTestCase):
     for command in commands:
       self.assertEqual(0, self.run_main(
           *command.split(), stdin=cluster, TF_CONFIG=cluster)[0])
-
-  def test_version(self):
-    self.assertEqual(f"adanet-plan {version.VERSION}\n",
-                     self.output("--subnetworks=x", "--version"))
 
 
 class StreamsTest(MainTestCase):
