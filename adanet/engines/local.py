@@ -18,8 +18,8 @@ from adanet.engines import engine
 from adanet.engines import lock
 from adanet.engines.cluster import jobs
 from adanet.training import candidates as candidates_lib
+from adanet.training import ending as ending_lib
 from adanet.training import input_position
-from adanet.training import loop as loop_lib
 from adanet.training import loop_context
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits
@@ -151,7 +151,7 @@ def train_here(
             raise
           raise _with_saved_nan(
               error, model.model_dir, it.iteration) from error
-        if ending == loop_lib.Ending.SIGNAL:
+        if ending == ending_lib.Ending.SIGNAL:
           return None
         it.end(session)
         return it.trained(session, ending)

@@ -11,20 +11,21 @@
 
 Where each of these is decided, for every engine:
 
-    the iteration is over   `Loop._is_over` in `training/loop`: each network has
-                            its steps or was stopped (NaN, a check, a hook of
-                            its own), and the ensembles have caught up
+    the iteration is over   `training/ending`: each network has its steps or was
+                            stopped (NaN, a hook of its own), and the ensembles
+                            have caught up
     who has won             `winner.choose`: the one of a replay, the only one
                             that can, or the best by the evaluator's values or
                             else the moving averages; see `core/selection`
     there is another one    `SearchLoop._why_no_other`; where a search is begun
                             again, `_why_nothing_to_train`
 
-Whose `Loop` says that an iteration is over differs by engine:
+All reasons why training ends are decided in `training/ending`. Whose `Loop`
+asks it differs by engine:
 
     local      there is only one
     executor   each part has one. `executor/driver`, in which this module runs,
-               combines their `Ending`s into one
+               gets one `Ending` of those of the parts, by `ending.of_parts`
     cluster    that of the chief, in which this module runs. It waits for the
                networks that other tasks train for its ensembles; one whose
                workers have no further input counts as done. The `Loop` of a
@@ -52,12 +53,12 @@ from adanet.search import answering_winner
 from adanet.search import patience
 from adanet.search import search_files
 from adanet.search import winner as winner_lib
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 import numpy as np
 
-_Ending = loop_lib.Ending
+_Ending = ending_lib.Ending
 _Next = Union[trained_lib.Start, str]  # A start, or why there is none.
 
 
@@ -215,10 +216,8 @@ class SearchLoop:
     Returns:
       The next `Start`, or why training ends.
     """
-    max_steps, ending = self._training.request.max_steps, trained.ending
-    # The workers of a cluster may have reached it before the last checkpoint.
-    if max_steps is not None and trained.global_step >= max_steps:
-      ending = _Ending.MAX_STEPS
+    ending = ending_lib.of_search(
+        trained.ending, trained.global_step, self._training.request.max_steps)
     if ending in (_Ending.MAX_STEPS, _Ending.TIME_IS_UP):
       self._tell_undecided(trained)
     if ending != _Ending.ITERATION_OVER:

@@ -16,11 +16,11 @@ from adanet.core import events
 from adanet.core import selection
 from adanet.engines import engine as engine_lib
 from adanet.testing import hand_written
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 import numpy as np
 
 _Engine = hand_written.HandWrittenEngine
-_Ending = loop_lib.Ending
+_Ending = ending_lib.Ending
 _Outcome = engine_lib.SearchOutcome
 _Rater = hand_written.Rater
 _name = hand_written.name

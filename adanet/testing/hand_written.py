@@ -30,8 +30,8 @@ from adanet.history import records
 from adanet.history import store
 from adanet.search import loop as search_loop
 from adanet.search import search_files
+from adanet.training import ending as ending_lib
 from adanet.training import fitting
-from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
@@ -81,7 +81,7 @@ def candidates(number: int, averages: Mapping[str, float],
 
 def trained(number: int, averages: Mapping[str, float],
             before: Optional[str] = None,
-            ending: loop_lib.Ending = loop_lib.Ending.ITERATION_OVER,
+            ending: ending_lib.Ending = ending_lib.Ending.ITERATION_OVER,
             global_step: Optional[int] = None, seconds: float = 1.,
             steps: Optional[Mapping[str, int]] = None,
             losses: Optional[Mapping[str, float]] = None,

@@ -9,7 +9,7 @@ from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
 from adanet.testing import processes
 from adanet.training import candidates
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import trained
 
 
@@ -30,7 +30,7 @@ def request(model_dir: str, driver: str, part: Tuple[str, ...] = ("a",)
 
 
 def result(driver: str = "driver",
-           ending: loop_lib.Ending = loop_lib.Ending.ITERATION_OVER,
+           ending: ending_lib.Ending = ending_lib.Ending.ITERATION_OVER,
            **values: Any) -> part_files.Result:
   """Returns the result of a part.
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The training loop of one iteration: a session and handles, no graph."""
 
-import enum
 import math
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
@@ -10,6 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import selection
+from adanet.training import ending as ending_lib
 from adanet.training import hooks as hooks_lib
 from adanet.training import loop_context
 from adanet.training import runs as runs_lib
@@ -21,21 +21,6 @@ from adanet.training import turns as turns_lib
 _PROGRESS_SECS = .5  # Between two events of progress.
 # How many steps of ensembles a worker leaves to those that train nothing else.
 _LEFT_STEPS = 3
-
-
-class Ending(enum.Enum):
-  """Why a loop ended, of what its process trains: all, a share or a part.
-
-  The search chooses a winner after ITERATION_OVER alone, and not if `max_steps`
-  is reached, too. An executor's driver has one of each part, and takes the
-  first of this list that is not ITERATION_OVER.
-  """
-  ITERATION_OVER = "the iteration is over"
-  STOP_ASKED = "a hook or a saving listener asked for a stop"
-  MAX_STEPS = "it reached the number of steps that were asked for"
-  TIME_IS_UP = "its max_seconds are over"
-  INPUT_ENDED = "the input ended"
-  SIGNAL = "a signal asked for a stop"
 
 
 class Loop:
@@ -89,6 +74,7 @@ class Loop:
     self._context = context
     self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
     self._lag_limit = turns_lib.LagLimit(iteration_steps, context.untrained)
+    self._awaited = set(ops.pacemakers) - set(context.untrained)
     self._active = dict(ops.trainees)
     self._diverged: Set[str] = set()
     self._restored_behind: List[str] = []
@@ -205,17 +191,6 @@ class Loop:
     return (self._ops.is_part and self._iteration_steps is not None and
             bool(self._active))
 
-  def _is_over(self):
-    """Returns whether nothing is left to train or to wait for.
-
-    A task with ensembles also waits for the tasks that train their subnetworks.
-    """
-    if self._input_ended and not self._context.is_chief and (
-        not self._trains_subnetworks()):
-      return True
-    return not (self._lag_limit.unfinished or self._trains_subnetworks() or
-                self._catching_up() or self._outlasts_subnetworks())
-
   def _end_input(self, session, names):
     """Takes over that a run of some names found the end of its input."""
     self._input_ended = True
@@ -229,6 +204,21 @@ class Loop:
     """
     done = {*self._finished(self.steps.items()), *self._hooks.stops}
     return done.issuperset(self.steps)
+
+  def _standing(self, is_late):
+    """Returns the `Standing` of the iteration."""
+    return ending_lib.Standing(
+        is_stop_asked=None in self._hooks.stops,
+        is_signaled=self._context.asked_to_stop(),
+        is_at_max_steps=self._is_at_max_steps(), is_late=is_late,
+        trains_subnetworks=self._trains_subnetworks(),
+        awaits_others=bool(self._lag_limit.unfinished),
+        catches_up=bool(self._catching_up()),
+        outlasts=self._outlasts_subnetworks(),
+        is_chief=self._context.is_chief, input_ended=self._input_ended,
+        all_done=not self._input_ended or self._has_all_steps(),
+        has_begun=not self._awaited or any(
+            map(self.steps.__getitem__, self._awaited)))
 
   def _run(self, session, names):
     """Trains some names once."""
@@ -342,37 +332,28 @@ class Loop:
     self._restored_behind = self._behind()
 
   def _ending(self, session):
-    """Returns why training ends after a step; None if it goes on."""
+    """Saves if it is time to; returns why training ends, None if it goes on."""
+    is_late = self._deadline is not None and time.time() >= self._deadline
     if self._saver.is_due(self.global_step):
       # The saver remembers it: an iteration that is over is decided first.
-      if self._saver.save(session, self.global_step) and not self._is_over():
+      if self._saver.save(session, self.global_step) and not (
+          ending_lib.is_over(self._standing(is_late))):
         self._hooks.stops[None] = "a saving listener asked for it"
-    if None in self._hooks.stops:
-      return Ending.STOP_ASKED
-    if self._context.asked_to_stop():
-      return Ending.SIGNAL
-    if self._deadline is not None and time.time() >= self._deadline:
-      return self._max_steps_ending() or Ending.TIME_IS_UP
-    return self._max_steps_ending()
-
-  def _max_steps_ending(self):
-    """Returns an ending if the steps are done and no ensemble is behind."""
-    if self._is_at_max_steps() and not self._catching_up():
-      return Ending.MAX_STEPS
-    return None
+    return ending_lib.ending(self._standing(is_late))
 
   def _first_ending(self):
-    """Returns why training ends before a step; None if it does not."""
-    if None in self._hooks.stops:  # In the session before.
-      return Ending.STOP_ASKED
-    return self._max_steps_ending() or (
-        Ending.TIME_IS_UP if self._context.is_late else None)
+    """Returns why training ends before a step; None if it does not.
+
+    A signal takes effect after a step.
+    """
+    return ending_lib.ending(self._standing(
+        self._context.is_late)._replace(is_signaled=False))
 
   def is_done(self) -> bool:
     """Returns whether nothing is left to train here."""
-    return self._first_ending() is not None or self._is_over()
+    return self._first_ending() is not None
 
-  def run(self, session: Any) -> Ending:
+  def run(self, session: Any) -> ending_lib.Ending:
     """Trains until the iteration is over, or training is.
 
     Raises:
@@ -383,9 +364,6 @@ class Loop:
     first_step = self.global_step
     ending = self._first_ending()
     while ending is None:
-      if self._is_over():
-        ending = Ending.ITERATION_OVER
-        break
       names: Sequence[str] = ()
       try:
         if self._context.shares_ensembles:
@@ -404,8 +382,5 @@ class Loop:
       if now - shown >= _PROGRESS_SECS:
         self._report_progress(started, first_step)
         shown = now
-    if (self._input_ended and ending == Ending.ITERATION_OVER and
-        not self._has_all_steps()):
-      ending = Ending.INPUT_ENDED
     self._report_progress(started, first_step)
     return ending

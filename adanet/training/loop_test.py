@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
+from adanet.training import ending as ending_lib
 from adanet.training import hooks
 from adanet.training import loop as loop_lib
 from adanet.training import loop_context
@@ -23,7 +24,7 @@ import numpy as np
 _STEPS = 12
 _NAMES = ("a", "b", "c")
 _ENSEMBLES = ("e", "f")
-_Ending = loop_lib.Ending
+_Ending = ending_lib.Ending
 
 
 class _Clock:

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from adanet.core import architecture as architecture_lib
 from adanet.core import events
 from adanet.core import selection
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 
 
 class Preset(NamedTuple):
@@ -103,7 +103,7 @@ class TrainedIteration(NamedTuple):
     is_stop_asked: whether a saving listener asked for a stop at the last
       checkpoint: this iteration, if it is over, is the last one.
   """
-  ending: loop_lib.Ending
+  ending: ending_lib.Ending
   candidates: Candidates
   weights: Dict[str, List[float]]
   progress: events.Progress

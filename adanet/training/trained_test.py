@@ -8,7 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import architecture
 from adanet.core import events
-from adanet.training import loop
+from adanet.training import ending as ending_lib
 from adanet.training import trained
 
 
@@ -36,7 +36,7 @@ class TrainedIterationTest(absltest.TestCase):
 
   def test_is_a_value(self):
     iteration = trained.TrainedIteration(
-        loop.Ending.ITERATION_OVER, trained.Candidates(
+        ending_lib.Ending.ITERATION_OVER, trained.Candidates(
             3, "model.ckpt-8", {"e": architecture.Architecture("e", "mean")},
             averages={"e": .5}),
         {"e": [1.]}, events.Progress(3, 8, {}, {}, None, None), 2.)

@@ -17,6 +17,7 @@ from adanet.core import user_errors
 from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
 from adanet.training import carried
+from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
@@ -293,7 +294,7 @@ class IterationTraining:
           self._model.model_dir.global_step(start.checkpoint)
           if is_taken_over else None))
 
-  def train(self, session: Any, coordinator: Any) -> loop_lib.Ending:
+  def train(self, session: Any, coordinator: Any) -> ending_lib.Ending:
     """Trains in a session until something ends it.
 
     A signal ends it after its step. It takes effect when the chief has saved.
@@ -319,14 +320,12 @@ class IterationTraining:
     try:
       with self._training.stops.deferred(), user_errors.explained_in_run(
           self._features):
-        ending = loop_lib.Ending.SIGNAL
+        ending = ending_lib.Ending.SIGNAL
         if self._restore_input(session):
           ending = self.loop.run(session)
-        if ending == loop_lib.Ending.ITERATION_OVER and self._has_no_steps():
-          ending = loop_lib.Ending.INPUT_ENDED
-        if ending == loop_lib.Ending.SIGNAL:
+        if ending == ending_lib.Ending.SIGNAL:
           self._save_for_signal(session)
-        elif ending == loop_lib.Ending.INPUT_ENDED:
+        elif ending == ending_lib.Ending.INPUT_ENDED:
           self._check_input()
         return ending
     finally:
@@ -352,11 +351,6 @@ class IterationTraining:
           "checkpoint: %g holds from the next iteration on. To train with it "
           "now, use another model_dir.", self._start.number,
           ", ".join(names), restored, given)
-
-  def _has_no_steps(self):
-    """Returns whether the input of all tasks that this one awaits was empty."""
-    names = set(self._ops.pacemakers) - set(self._task.context.untrained)
-    return bool(names) and not any(self.loop.steps[name] for name in names)
 
   def _check_input(self):
     """Says so if the input ended before the iteration could.
@@ -403,7 +397,7 @@ class IterationTraining:
                       lambda: self._hooks.end(session))
     self._training.stops.raise_asked()
 
-  def trained(self, session: Any, ending: loop_lib.Ending
+  def trained(self, session: Any, ending: ending_lib.Ending
              ) -> trained_lib.TrainedIteration:
     """Returns the iteration that the chief has trained and saved.
 

@@ -19,7 +19,7 @@ from adanet.core import summary
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import loop_context
 from adanet.training import model as model_lib
 from adanet.training import sessions
@@ -131,7 +131,7 @@ class TrainerTest(absltest.TestCase):
     seen = _Steps(_NAMES)
     loop, ending = self._train(
         distributed.BalancedStrategy(num_ensemble_workers=1), 1, hooks=[seen])
-    self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
+    self.assertEqual(ending_lib.Ending.ITERATION_OVER, ending)
     self.assertEqual(
         list(range(1, 3 * _STEPS + 1)), [sum(s.values()) for s in seen.found])
     self.assertEqual(dict.fromkeys(_NAMES, _STEPS), loop.trained)
@@ -150,7 +150,7 @@ class TrainerTest(absltest.TestCase):
       loop, ending = self._train(
           distributed.BalancedStrategy(num_ensemble_workers=1), 1, repeat=1,
           num_workers=4)
-    self.assertEqual(loop_lib.Ending.INPUT_ENDED, ending)
+    self.assertEqual(ending_lib.Ending.INPUT_ENDED, ending)
     self.assertEqual({"t0_a": 4}, loop.trained)
     self.assertEqual({"t0_a": 4}, loop.steps)
     self.assertIn("the input ended after 4 of 12 steps", logs.output[-1])
@@ -163,7 +163,7 @@ class TrainerTest(absltest.TestCase):
     loop, ending = self._train(
         distributed.BalancedStrategy(num_ensemble_workers=0), 0, made,
         hooks=[seen, user], num_others=_STEPS, writer=writer)
-    self.assertEqual(loop_lib.Ending.ITERATION_OVER, ending)
+    self.assertEqual(ending_lib.Ending.ITERATION_OVER, ending)
     self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
     self.assertEqual(_STEPS, loop.global_step)
     # Of the third it trains nothing, and of the rest all, as nobody else was

@@ -68,7 +68,7 @@ from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
 from adanet.engines.cluster import shared_evaluation
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits
 from adanet.training import recording
@@ -351,7 +351,7 @@ class ChiefEngine(engine.Engine):
               is_ready = True
             ending = it.train(session, coordinator)
             self._deferred.close()
-            if ending == loop_lib.Ending.SIGNAL:
+            if ending == ending_lib.Ending.SIGNAL:
               self._training.stops.raise_asked()
             it.end(session)
             return it.trained(session, ending)

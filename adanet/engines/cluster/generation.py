@@ -31,7 +31,7 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import sessions as cluster_sessions
 from adanet.tf_compat import error_text
 from adanet.tf_compat import files
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import loop_context
 from adanet.training import model as model_lib
 from adanet.training import trainer
@@ -247,17 +247,17 @@ class StoppedWorkers:
   def _of(self, generation):
     return os.path.join(self._folder, str(generation))
 
-  def add(self, generation: int, task: str, ending: loop_lib.Ending) -> None:
+  def add(self, generation: int, task: str, ending: ending_lib.Ending) -> None:
     """Records why a task trains no further in a generation."""
     files.write_text(
         os.path.join(self._of(generation), task.replace(":", "-")), ending.name)
 
-  def endings(self, generation: int) -> Dict[str, loop_lib.Ending]:
+  def endings(self, generation: int) -> Dict[str, ending_lib.Ending]:
     """Returns why tasks train no further, by their names."""
     folder = self._of(generation)
     texts = {name: files.read_text(os.path.join(folder, name))
              for name in files.names(folder)}
-    return {name.replace("-", ":"): loop_lib.Ending[text]
+    return {name.replace("-", ":"): ending_lib.Ending[text]
             for name, text in texts.items() if text}
 
   def clear(self) -> None:
@@ -388,7 +388,7 @@ class Peers:
         continue
       found[name] = "the input of its workers ended"
       for worker in workers:
-        if endings[worker] == loop_lib.Ending.STOP_ASKED:
+        if endings[worker] == ending_lib.Ending.STOP_ASKED:
           logging.warning("Training ends: a hook has stopped %s, and no other "
                           "task trains %s.", worker, name)
           found[None] = f"a hook of {worker} asked for it"

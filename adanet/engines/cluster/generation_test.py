@@ -21,7 +21,7 @@ from adanet.engines.cluster import connection
 from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import jobs
 from adanet.testing import searches
-from adanet.training import loop
+from adanet.training import ending as ending_lib
 from adanet.training import model as model_lib
 
 _errors = tf_compat.v1.errors
@@ -29,7 +29,7 @@ _LOST = _errors.UnavailableError(None, None, "refused")
 _ANNOUNCED = jobs.JobState(
     "job", 7, 2, ("a", "b"), 3, 2, "RoundRobinStrategy()", 100, written=5.)
 _GENERATION = 3
-_INPUT, _HOOK = loop.Ending.INPUT_ENDED, loop.Ending.STOP_ASKED
+_INPUT, _HOOK = ending_lib.Ending.INPUT_ENDED, ending_lib.Ending.STOP_ASKED
 _INPUT_REASON = "the input of its workers ended"
 # Of two subnetworks, worker:0 trains the one, worker:1 the other, and worker:3
 # both.

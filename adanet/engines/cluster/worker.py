@@ -40,7 +40,7 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
 from adanet.engines.cluster import shared_evaluation
 from adanet.tf_compat import error_text
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import model as model_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
@@ -137,7 +137,7 @@ class Worker:
         try:
           ending = self._train_in_session(it, generation)
           if ending in (
-              loop_lib.Ending.INPUT_ENDED, loop_lib.Ending.STOP_ASKED):
+              ending_lib.Ending.INPUT_ENDED, ending_lib.Ending.STOP_ASKED):
             self._connection.wait_until_written(
                 lambda: self._stopped_workers.add(
                     generation, self._connection.name, ending))  # pylint: disable=cell-var-from-loop
@@ -156,7 +156,7 @@ class Worker:
       self._check_variables(it, session, generation)
       with it.initializers.started(session) as coordinator:
         ending = it.train(session, coordinator)
-        if ending == loop_lib.Ending.SIGNAL:
+        if ending == ending_lib.Ending.SIGNAL:
           self._training.stops.raise_asked()
         else:
           it.end(session)

@@ -65,8 +65,8 @@ from adanet.history import records
 from adanet.history import store
 from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
+from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
-from adanet.training import loop as loop_lib
 from adanet.training import merge_checkpoints
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
@@ -280,7 +280,7 @@ class ExecutorEngine(engine.Engine):
   def _warn_of_late_parts(self, number, results):
     """Names the parts that have not trained, because no worker was free."""
     late = [part_files.part_name(part) for part, result in results.items()
-            if result.ending == loop_lib.Ending.TIME_IS_UP and not result.runs]
+            if result.ending == ending_lib.Ending.TIME_IS_UP and not result.runs]
     if late:
       logging.warning(
           "Iteration %d: %d of %d parts are not trained, because "
@@ -331,10 +331,18 @@ class ExecutorEngine(engine.Engine):
       results.update(execution.Execution(
           self._executor, self._training, files, todo, number,
           check).results())
-      stops = joining.stops(number, results)
-      todo = {part: part_request._replace(stops=stops)
-              for part, part_request in part_requests.items()
-              if joining.ended_too_early(part, results[part], stops)}
+      stops: Dict[str, int] = {}
+      for part, result in results.items():
+        stops.update(ending_lib.done_of_part(result.ending, {
+            name: result.steps[f"t{number}_{name}"] for name in part
+        }, result.runs))
+      todo = {}
+      for part, part_request in part_requests.items():
+        result = results[part]
+        if ending_lib.ended_too_early(
+            result.ending, result.runs, result.stops,
+            {name: step for name, step in stops.items() if name not in part}):
+          todo[part] = part_request._replace(stops=stops)
       for part in todo:
         files.forget_result(
             part, keeps_steps=self._training.request.deadline is not None)
@@ -364,7 +372,8 @@ class ExecutorEngine(engine.Engine):
     self._training.report(progress)
     self._write_curves(iteration.number, progress, averages)
     return trained_lib.TrainedIteration(
-        joining.ending(results), trained_lib.Candidates(
+        ending_lib.of_parts(result.ending for result in results.values()),
+        trained_lib.Candidates(
             iteration.number, checkpoint, iteration.architectures,
             iteration.previous.name if iteration.previous else None,
             tuple(one.name for one in iteration.fitted), averages,

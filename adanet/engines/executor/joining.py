@@ -6,7 +6,6 @@ from typing import Any, Callable, Dict, List, Mapping
 
 from adanet.core import parts
 from adanet.engines.executor import part_files
-from adanet.training import loop as loop_lib
 import numpy as np
 
 _Results = Mapping[parts.Part, part_files.Result]
@@ -63,34 +62,3 @@ def of_first(results: _Results, get: Callable[
   for result in reversed(longest_first(results)):
     merged.update(get(result))
   return merged
-
-
-def ending(results: _Results) -> loop_lib.Ending:
-  """Returns why an iteration ended, of the endings of its parts."""
-  endings = {result.ending for result in results.values()}
-  endings.discard(loop_lib.Ending.ITERATION_OVER)
-  return next((one for one in loop_lib.Ending if one in endings),
-              loop_lib.Ending.ITERATION_OVER)
-
-
-def stops(number: int, results: _Results) -> Dict[str, int]:
-  """Returns the steps of builders that train no further, by their names."""
-  return {
-      name: result.steps[f"t{number}_{name}"]
-      for part, result in results.items() for name in part
-      if result.ending == loop_lib.Ending.ITERATION_OVER or
-      result.steps[f"t{number}_{name}"] < result.runs}
-
-
-def ended_too_early(part: parts.Part, result: part_files.Result,
-                    stopped: Mapping[str, int]) -> bool:
-  """Returns whether a part took a builder of another one for further.
-
-  Args:
-    part: `Part`.
-    result: its `Result`.
-    stopped: see `stops`, of all parts.
-  """
-  return result.ending == loop_lib.Ending.MAX_STEPS and any(
-      step < min(result.runs, result.stops.get(name, result.runs))
-      for name, step in stopped.items() if name not in part)

@@ -7,13 +7,10 @@ from absl.testing import parameterized
 from adanet.engines.executor import joining
 from adanet.testing import parts
 from adanet.training import candidates
-from adanet.training import loop
-
-_Ending = loop.Ending
 
 
-def _result(ending=_Ending.ITERATION_OVER, **values):
-  return parts.result("driver", ending, **values)
+def _result(**values):
+  return parts.result("driver", **values)
 
 
 def _of_two(a, b, **values):
@@ -33,32 +30,6 @@ class JoiningTest(parameterized.TestCase):
     self.assertEqual(
         [("t0_a", 5.), ("previous", expected), ("t0_b", 6.)],
         list(joining.of_first(results, lambda one: one.losses).items()))
-
-  @parameterized.parameters(
-      ([], _Ending.ITERATION_OVER),
-      ([_Ending.ITERATION_OVER, _Ending.MAX_STEPS], _Ending.MAX_STEPS),
-      ([_Ending.MAX_STEPS, _Ending.STOP_ASKED], _Ending.STOP_ASKED),
-      ([_Ending.INPUT_ENDED, _Ending.ITERATION_OVER], _Ending.INPUT_ENDED))
-  def test_ending(self, endings, expected):
-    self.assertEqual(expected, joining.ending({
-        (str(i),): _result(one) for i, one in enumerate(endings)}))
-
-  def test_stops(self):
-    self.assertEqual({"a": 3, "b": 4}, joining.stops(0, _of_two(3, 4)))
-    reached = _result(_Ending.MAX_STEPS, steps={"t0_a": 2, "t0_b": 5})
-    self.assertEqual({"a": 2}, joining.stops(0, {("a", "b"): reached}))
-
-  @parameterized.parameters(
-      ({}, {"a": 9, "b": 3}, True),  # It counted b on to its own step.
-      ({"b": 3}, {"a": 9, "b": 3}, False),  # It knew.
-      ({}, {"a": 9, "b": 9}, False),
-      ({}, {"a": 3}, False))  # Of its own, it knows itself.
-  def test_ended_too_early(self, known, stopped, expected):
-    part = ("a",)
-    result = _result(_Ending.MAX_STEPS, steps={"t0_a": 5}, stops=known)
-    self.assertEqual(expected, joining.ended_too_early(part, result, stopped))
-    self.assertFalse(joining.ended_too_early(
-        part, result._replace(ending=_Ending.ITERATION_OVER), stopped))
 
   @parameterized.parameters((.5, .5, True), (.5, .6, False), (.5, None, True))
   def test_may_be_compared(self, a, b, expected):

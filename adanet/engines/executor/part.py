@@ -36,7 +36,7 @@ from adanet.engines.executor import part_files
 from adanet.engines.executor import pickled_search
 from adanet.tf_compat import files as tf_files
 from adanet.training import candidates as candidates_lib
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 from adanet.training import loop_context
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import signals
@@ -329,7 +329,7 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
   if model.config.tf_random_seed is None:
     model = model._replace(config=model.config.replace(
         tf_random_seed=_SEED_OF_NONE))
-  if trained.ending == loop_lib.Ending.ITERATION_OVER:
+  if trained.ending == ending_lib.Ending.ITERATION_OVER:
     if part_request.compares and model.rules.evaluator:
       compared = candidates_lib.compared(model, number, checkpoint)
     if part_request.records:

@@ -33,7 +33,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 
 _FOLDER = "parts"
 
@@ -84,7 +84,7 @@ class Result(NamedTuple):
     seconds: float, how long it took, in all attempts.
     shareable: the names of variables that train outside of AdaNet's scopes.
   """
-  ending: loop_lib.Ending
+  ending: ending_lib.Ending
   driver: str
   max_steps: Optional[int]
   stops: Mapping[str, int]
@@ -223,7 +223,7 @@ class PartFiles:
       return None  # Of another version: it is trained again.
     if result.driver == driver:
       return result
-    endings = loop_lib.Ending
+    endings = ending_lib.Ending
     is_done = result.ending in (
         endings.ITERATION_OVER, endings.INPUT_ENDED) or (
             result.ending == endings.MAX_STEPS and

@@ -11,9 +11,9 @@ from adanet.core import events
 from adanet.engines.executor import part_files
 from adanet.testing import parts
 from adanet.tf_compat import files as tf_files
-from adanet.training import loop as loop_lib
+from adanet.training import ending as ending_lib
 
-_Ending = loop_lib.Ending
+_Ending = ending_lib.Ending
 _PART = ("a", "b")
 
 
