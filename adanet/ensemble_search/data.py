@@ -108,15 +108,12 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
       parts = [_picked(count, validation_split, seed)]
     else:
       parts = _divided(batch, folds, seed)
-    # One copy in memory.
     shared = rows_lib.Rows(batch, rows)
     found = []
     for i, held_out in enumerate(parts):
       data = rows_lib.RowData(
-          rows_lib.Rows(batch, np.setdiff1d(rows, held_out)),
-          rows_lib.Rows(batch, held_out), batch_size, seed)
-      for one in (data.trained, data.held_out):
-        one.share(shared)
+          shared.others(np.setdiff1d(rows, held_out)),
+          shared.others(held_out), batch_size, seed)
       _check_weights(data.held_out, f" in fold {i + 1} of {folds}" * bool(folds))
       found.append(data)
     return found, given

@@ -3,26 +3,32 @@
 """Who trains the networks: threads of this process, or a user's executor.
 
 A search is a map: the engines yield each network's record when it has ended.
+Each engine divides its networks among the GPUs of the process that trains them.
 """
 
 from collections.abc import Iterator
 from concurrent import futures
+import dataclasses
+import functools
 import os
 import pickle
 import threading
 import time
 from typing import Any
 
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
 from adanet.ensemble_search import words
+from adanet.tf_compat import gpus
 
 # A dataset is read once for so many networks.
 _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
 # Of a worker of an executor.
 _of_process = reuse.EndedNetworks()
+_running = devices.RunningNetworks()
 
 # The key of a network that has ended, and its record.
 Ended = tuple[files.Key, files.NetworkRecord]
@@ -53,7 +59,7 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: list,
                report: network_lib.Report,
                made: dict[files.Key, network_lib.Network],
                lent: reuse.EndedNetworks | None) -> Iterator[Ended]:
-  """Trains networks in threads, one a core.
+  """Trains networks in threads: one a core, or some for each GPU.
 
   Models are made and traced in this thread, just before their turn.
 
@@ -70,14 +76,16 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: list,
   Yields:
     Each network that has ended.
   """
-  count = len(os.sched_getaffinity(0))
+  count = devices.networks_at_a_time(
+      gpus.names(), len(os.sched_getaffinity(0)))
   waiting = list(tasks)
   running: dict[futures.Future, network_lib.Network] = {}
   with futures.ThreadPoolExecutor(count) as pool:
     try:
       while waiting or running:
         while waiting and len(running) <= count and not stop.is_set():
-          network, folder = _made(waiting.pop(0), data, directory, made, lent)
+          network, folder = _made(waiting, running.values(), data, directory,
+                                  made, lent)
           running[pool.submit(network.train, folder, report, stop.is_set)] = (
               network)
           del network
@@ -100,12 +108,23 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: list,
       raise
 
 
-def _made(task, data, directory, made, lent):
-  """Returns a network that goes on from its folder, and the folder."""
+def _made(waiting, running, data, directory, made, lent):
+  """Returns a network that goes on from its folder, and the folder.
+
+  Args:
+    waiting: list of tasks, of which the network's is taken out: the first one
+      that can train on the device with the fewest networks.
+    running: the networks that train.
+    data, directory, made, lent: as those of `in_threads`.
+  """
+  device = devices.least_loaded(gpus.names(), [one.device for one in running])
+  task = waiting.pop(next((
+      i for i, one in enumerate(waiting)
+      if one.key not in made or made[one.key].device == device), 0))
   rows = data[task.key.fold]
   network = made.pop(task.key, None) or (
-      lent.taken(task.key.function, task, rows) if lent else None) or (
-          network_lib.Network(task, rows))
+      lent.taken(task.key.function, task, rows, device) if lent else None) or (
+          network_lib.Network(task, rows, device))
   folder = directory.folder(task.key)
   network.begin(folder)
   return network, folder
@@ -123,27 +142,31 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
   """
   waiting = list(tasks)
   running: list[tuple[network_lib.Network, files.Folder]] = []
-  with futures.ThreadPoolExecutor(min(_MAX_SHARED, len(tasks) or 1)) as pool:
+  count = max(_MAX_SHARED, devices.networks_at_a_time(gpus.names(), 0))
+  with futures.ThreadPoolExecutor(min(count, len(tasks) or 1)) as pool:
 
     def of_all(some, function, *args):
       return list(pool.map(lambda one: function(*one, *args), some))
 
-    def taken(one, folder, flat, rows):
+    def taken(one, folder, tensors, rows):
       del folder  # Unused.
-      return at[id(one)].take(flat, rows, stop.is_set)
+      with devices.scope(one.device):
+        return at[id(one)].take(tensors.here(), rows, stop.is_set)
 
     saved = time.monotonic()
     try:
       while (waiting or running) and not stop.is_set():
-        while waiting and len(running) < _MAX_SHARED:
-          running.append(_made(waiting.pop(0), data, directory, made, lent))
+        while waiting and len(running) < count:
+          running.append(_made(waiting, [one for one, _ in running], data,
+                               directory, made, lent))
         some = [one for one in running if not one[0].record.ended]
         epoch = min((len(one.record.epochs) for one, _ in some), default=0)
         if data[0].has_epochs:
           some = [one for one in some if len(one[0].record.epochs) == epoch]
         at = {id(one): _PlaceInEpoch(one) for one, _ in some}
         for flat, rows in data[0].calls(epoch) if some else ():
-          if not all(of_all(some, taken, flat, rows)):
+          tensors = devices.TensorsOfDevices(functools.partial(list, flat))
+          if not all(of_all(some, taken, tensors, rows)):
             break
         else:
           of_all(some, lambda one, _: one.end_epoch())
@@ -207,10 +230,9 @@ def on_executor(tasks: list[network_lib.NetworkTask], data: list,
   running: dict[Any, files.Key] = {}
   shown: dict[files.Key, int] = {}
   try:
-    for task in tasks:
-      running[executor.submit(
-          train_network, task, saved[task.key.fold],
-          directory.path)] = task.key
+    for number, task in enumerate(tasks):
+      running[executor.submit(train_network, WorkerTask(
+          number, task, saved[task.key.fold], directory.path))] = task.key
     while running:
       done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                              futures.FIRST_COMPLETED)
@@ -234,31 +256,58 @@ def on_executor(tasks: list[network_lib.NetworkTask], data: list,
     raise
 
 
-def train_network(task: network_lib.NetworkTask, data: Any, directory: str
-                 ) -> files.NetworkRecord | None:
-  """Trains a network in a worker of an executor; returns its record.
+@dataclasses.dataclass
+class WorkerTask:
+  """What a worker of an executor gets.
 
-  Args:
+  Attributes:
+    number: int, which of the tasks this is: workers that see the same GPUs
+      begin with different ones.
     task: what to train.
     data: as `RowData.saved` or `StreamData.saved` returned it.
     directory: str, the folder of the search.
+  """
+  number: int
+  task: network_lib.NetworkTask
+  data: Any
+  directory: str
+
+  def __reduce__(self):
+    # The attributes are read afterwards: an optimizer makes its variables then,
+    # for which TensorFlow initializes the GPUs.
+    return _worker_task, (), self.__dict__
+
+
+def _worker_task():
+  gpus.grow_memory()
+  return WorkerTask.__new__(WorkerTask)
+
+
+def train_network(given: WorkerTask) -> files.NetworkRecord | None:
+  """Trains a network in a worker of an executor; returns its record.
+
+  Args:
+    given: what to train.
 
   Returns:
     The record; None if the search was stopped.
   """
+  task = given.task
   task.settings.set()
-  directory_of = files.Directory(directory)
-  folder = directory_of.folder(task.key)
+  directory = files.Directory(given.directory)
+  folder = directory.folder(task.key)
   found = folder.record()
   if found is not None:
     return found
-  if directory_of.is_stopping():
+  if directory.is_stopping():
     return None
-  rows = data.loaded()
-  key = (directory, task.key.function, task.settings)
-  network = _of_process.taken(key, task, rows) or network_lib.Network(task, rows)
-  network.begin(folder)
-  record = network.train(folder, is_stopped=directory_of.is_stopping)
+  rows = given.data.loaded()
+  key = (given.directory, task.key.function, task.settings)
+  with _running.one_more(given.number) as device:
+    network = _of_process.taken(key, task, rows, device) or (
+        network_lib.Network(task, rows, device))
+    network.begin(folder)
+    record = network.train(folder, is_stopped=directory.is_stopping)
   if record is not None and (task.key.folds > 1 or task.key.iteration):
     _of_process.add(key, network)
   return record

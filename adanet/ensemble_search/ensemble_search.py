@@ -28,6 +28,7 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
 from adanet.ensemble_search import words
+from adanet.tf_compat import gpus
 
 keras = tf_compat.keras_3
 _VERSION = 1
@@ -92,6 +93,8 @@ class EnsembleSearch:
       ValueError: an argument is not as described.
       TypeError: an argument is of another type, or unknown.
     """
+    # Keras makes an optimizer to check a name: before that.
+    gpus.grow_memory()
     words.check_arguments("EnsembleSearch", sorted(kwargs))
     backend = keras.backend.backend()
     if backend != "tensorflow":
@@ -126,6 +129,7 @@ class EnsembleSearch:
       ValueError: the directory has no search, or one with a loss or metric of a
         program, which is not given.
     """
+    gpus.grow_memory()
     path = files.absolute(directory)
     content = None if path is None else files.Directory(path).read()
     if path is None or content is None:

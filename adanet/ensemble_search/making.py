@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from adanet import tf_compat
 from adanet.ensemble_search import words
+from adanet.tf_compat import gpus
 import numpy as np
 
 keras = tf_compat.keras_3
@@ -31,14 +32,21 @@ class Compiling(NamedTuple):
   loss_weights: Any = None
 
   def compile(self, model: Any, with_optimizer: bool = True,
-              with_metrics: bool = True) -> None:
+              with_metrics: bool = True,
+              jit_compile: bool | str = False) -> None:
     """Compiles a model.
+
+    Args:
+      model: `keras.Model`.
+      with_optimizer, with_metrics: bool, whether the model gets these.
+      jit_compile: as `Model.compile` takes it. An ensemble of many networks
+        would compile for minutes, and a judge is too small to gain.
 
     Raises:
       ValueError: Keras refuses an argument, or an object cannot be copied.
     """
     arguments = {"loss": self.loss, "loss_weights": self.loss_weights,
-                 "jit_compile": False}
+                 "jit_compile": jit_compile}
     model.compile(
         _copied("optimizer", self.optimizer) if with_optimizer else "adam",
         metrics=_copied("metrics", self.metrics) if with_metrics else None,
@@ -149,7 +157,8 @@ def made(owner: str, function: Any, compiling: Compiling) -> Any:
       raise ValueError(f"loss=None: {owner} is not compiled: expected a loss, "
                        "as Model.compile takes it.")
     try:
-      compiling.compile(model)
+      # As Model.fit does. Keras counts the GPUs that a user hides, too.
+      compiling.compile(model, jit_compile="auto" if gpus.names() else False)
     except Exception as error:
       raise ValueError(f"{owner}: {words.one_line(error)}") from error
   elif compiling.loss is None and getattr(model, "loss", None) is None:

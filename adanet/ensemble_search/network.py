@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from adanet import tf_compat
 from adanet.ensemble_search import callbacks
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
@@ -76,10 +77,12 @@ def layouts(data: Any, check_size: int
 
 
 class Network:
-  """A network that trains.
+  """A network that trains, on one device in whatever thread.
 
   Attributes:
     task: `NetworkTask`.
+    device: str, the device of its variables, steps and data; None for
+      TensorFlow's choice.
     model: `keras.Model`.
     architecture: str, a digest of the model before it was built.
     draws_seeds_alone: bool, whether nothing was drawn but seeds of Keras.
@@ -90,7 +93,7 @@ class Network:
     step: int, how many steps it took in the epoch that is not over.
   """
 
-  def __init__(self, task: NetworkTask, data: Any):
+  def __init__(self, task: NetworkTask, data: Any, device: str | None = None):
     """Makes the model, and traces its functions; the data are not read yet.
 
     Call it in the thread that Keras's settings are of. The functions may run in
@@ -99,12 +102,19 @@ class Network:
     Args:
       task: what to train.
       data: `RowData` or `StreamData`.
+      device: str, the name of a device; None for TensorFlow's choice.
 
     Raises:
       ValueError: the model cannot be made, or does not take the data.
     """
     self.task = task
+    self.device = device
     self._data = data
+    self._make()
+
+  @devices.on_own_device
+  def _make(self):
+    task, data = self.task, self._data
     seed = task.key.seed(task.seed)
     with making.seeded(seed) as generators:
       self.model = making.made(task.owner, task.function, task.compiling)
@@ -133,6 +143,7 @@ class Network:
     self._logs: dict[str, Any] = {}  # Of the last call.
     self._callbacks = callbacks.none()
 
+  @devices.on_own_device
   def begin_anew(self, task: NetworkTask, data: Any, values: list) -> None:
     """Becomes another network of the same function; see `reuse`.
 
@@ -148,6 +159,7 @@ class Network:
         *zip(self.model.variables, values), *self._fresh):
       variable.assign(value)
 
+  @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
     """Goes on from the files of a folder, if it has any."""
     state = folder.state()
@@ -174,6 +186,7 @@ class Network:
     # This call of fit may have fewer epochs, or less patience.
     self._end_if_over()
 
+  @devices.on_own_device
   def train(self, folder: files.Folder, report: Report = _nothing,
             is_stopped: Callable[[], bool] = _never
            ) -> files.NetworkRecord | None:
@@ -196,6 +209,7 @@ class Network:
         return None
     return self.finish(folder)
 
+  @devices.on_own_device
   def take(self, flat: list, rows: np.ndarray,
            is_stopped: Callable[[], bool] = _never) -> bool:
     """Takes a step for each batch; returns False if it was stopped before."""
@@ -229,6 +243,7 @@ class Network:
       raise ValueError(
           f"{self.task.owner}: {words.one_line(error)}") from error
 
+  @devices.on_own_device
   def end_epoch(self) -> None:
     """Checks the network on held-out rows, and keeps the values of its best."""
     began = time.monotonic()
@@ -267,6 +282,7 @@ class Network:
     elif epochs >= self.task.epochs:
       record.ended = files.EPOCHS
 
+  @devices.on_own_device
   def checked(self) -> Logs:
     """Returns the logs of a check on held-out rows."""
     self.model.reset_metrics()
@@ -276,6 +292,7 @@ class Network:
         logs = self._called(self.steps.check, flat, some)
     return self.steps.logs("test_step", logs)
 
+  @devices.on_own_device
   def loss_of_training(self) -> float:
     """Returns the loss after the first steps: a trial, of a network to drop."""
     for flat, rows in self._data.calls(0):
@@ -283,6 +300,7 @@ class Network:
       break
     return float(self._logs.get("loss", 0.))
 
+  @devices.on_own_device
   def example(self) -> files.HeldOutPredictions:
     """Returns predictions of the right shapes; the values mean nothing."""
     rows = getattr(self._data.held_out, "rows", None)
@@ -297,6 +315,7 @@ class Network:
              for one in some] for some in (outputs, masks)))
     return self.predictions()
 
+  @devices.on_own_device
   def sample(self) -> tuple[Any, list]:
     """Returns x of the first held-out batch, and the outputs for it.
 
@@ -342,6 +361,7 @@ class Network:
       secs.append(time.perf_counter() - began)
     return min(secs) * 1000 / len(batch)
 
+  @devices.on_own_device
   def finish(self, folder: files.Folder) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
     model, record = self.model, self.record
@@ -358,6 +378,7 @@ class Network:
     folder.write_end(record)
     return record
 
+  @devices.on_own_device
   def save(self, folder: files.Folder) -> None:
     """Writes what the network needs to go on to the last bit."""
     model = self.model

@@ -11,6 +11,7 @@ where that is not sure, the network is traced.
 from typing import Any
 
 from adanet import tf_compat
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import making
@@ -40,18 +41,19 @@ class EndedNetworks:
         one.model.count_params() for _, one in self._networks) > _MAX_VALUES:
       self._networks.pop(0)
 
-  def taken(self, key: Any, task: network_lib.NetworkTask, data: Any
-           ) -> network_lib.Network | None:
+  def taken(self, key: Any, task: network_lib.NetworkTask, data: Any,
+            device: str | None) -> network_lib.Network | None:
     """Returns a network that begins anew for a task; None if there is none.
 
     Args:
       key: as `add` got it.
       task: what to train.
       data: `RowData` or `StreamData`.
+      device: str, where the network is to train: its variables cannot move.
     """
     for i, (other, network) in enumerate(self._networks):
-      if other == key and network.layouts == network_lib.layouts(
-          data, network.check_size):
+      if other == key and network.device == device and (
+          network.layouts == network_lib.layouts(data, network.check_size)):
         self._networks.pop(i)
         return network if _begins_anew(network, task, data) else None
     return None
@@ -85,7 +87,8 @@ def _is_traced_alike(network):
 def _begins_anew(network, task, data):
   """Gives a network the values of a new model; returns whether that is right.
   """
-  with making.seeded(task.key.seed(task.seed)) as generators:
+  with devices.scope(network.device), making.seeded(
+      task.key.seed(task.seed)) as generators:
     model = making.made(task.owner, task.function, task.compiling)
     architecture = digests.Digest().of_model(model, task.function)
     if not model.built:

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows that train, and held-out ones: numbers of rows of arrays in memory.
 
-A process has each array once. A large memmap goes in by chunks.
+A process has each array once on each device. A large memmap goes in by chunks.
 """
 
 from collections.abc import Iterator
 import dataclasses
+import functools
 import os
 from typing import Any
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import steps
 import numpy as np
 
@@ -41,30 +43,34 @@ def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
 class Rows:
   """Some rows of arrays, in the structure of a batch."""
 
-  def __init__(self, batch: Any, rows: np.ndarray):
+  def __init__(self, batch: Any, rows: np.ndarray,
+               tensors: devices.TensorsOfDevices | None = None):
     """Copies nothing yet.
 
     Args:
       batch: `(x, y, weights)` or its beginning: nested arrays with all rows.
       rows: array of int32, the numbers of these rows.
+      tensors: those of the arrays; None for new ones.
     """
     self.batch = batch
     self.rows = rows
-    self._tensors: Any = None
+    self._tensors = tensors or devices.TensorsOfDevices(
+        lambda: list(map(arrays.tensor, steps.flat_arrays(batch))))
 
-  def __getstate__(self):
-    return {**self.__dict__, "_tensors": None}
+  def __reduce__(self):
+    return Rows, (self.batch, self.rows)
 
-  def share(self, other: "Rows") -> None:
-    """Lets these and other rows of the same arrays have the same tensors."""
-    self._tensors = other.tensors()
+  def others(self, rows: np.ndarray) -> "Rows":
+    """Returns other rows of the same arrays, which have the same tensors."""
+    return Rows(self.batch, rows, self._tensors)
 
   def tensors(self) -> Any:
-    """Returns all arrays as tensors; None if these are too large."""
-    flat = steps.flat_arrays(self.batch)
-    if self._tensors is None and not any(map(arrays.is_large, flat)):
-      self._tensors = list(map(arrays.tensor, flat))
-    return self._tensors
+    """Returns all arrays as tensors of the device of this thread's scope.
+
+    Returns None if the arrays are too large.
+    """
+    return None if any(map(arrays.is_large, steps.flat_arrays(
+        self.batch))) else self._tensors.here()
 
   def layout(self, size: int) -> steps.Layout:
     """Returns the `Layout` of batches of some size."""
@@ -126,7 +132,9 @@ class Batches:
   def __init__(self, structure: Any, specs: list, size: int | None,
                calls: list[Call]):
     self._layout = steps.Layout(structure, specs, size)
-    self._calls = calls
+    self._calls = [
+        (devices.TensorsOfDevices(functools.partial(list, flat)), rows)
+        for flat, rows in calls]
 
   def layout(self, size: int) -> steps.Layout:
     del size  # These have their own.
@@ -134,7 +142,8 @@ class Batches:
 
   def calls(self, size: int) -> Iterator[Call]:
     del size
-    return iter(self._calls)
+    for tensors, rows in self._calls:
+      yield tensors.here(), rows
 
   def labels(self) -> tuple[Any, Any]:
     """Returns the labels of all rows and their weights, or None, as tensors.
@@ -142,7 +151,8 @@ class Batches:
     Raises:
       ValueError: they have several shapes.
     """
-    batches = [self._layout.packed(flat)[1:] for flat, _ in self._calls]
+    batches = [self._layout.packed(tensors.here())[1:]
+               for tensors, _ in self._calls]
     try:
       parts = [keras.tree.map_structure(
           lambda *some: None if some[0] is None else tf.concat(some, 0),
@@ -242,7 +252,7 @@ class SavedRows:
     self._rest = batch_size, seed
 
   def loaded(self) -> RowData:
-    """Returns the data, whose tensors this process has once."""
+    """Returns the data, whose tensors this process has once on each device."""
     keys = [repr((self._folder, batch)) for batch, _ in self._parts.values()]
     if not set(keys) <= set(_of_process):
       _of_process.clear()
@@ -251,8 +261,7 @@ class SavedRows:
       if key not in _of_process:
         _of_process[key] = Rows(_mapped(
             lambda one: None if one is None else _read(one), batch), rows)
-      found.append(Rows(_of_process[key].batch, rows))
-      found[-1].share(_of_process[key])
+      found.append(_of_process[key].others(rows))
     trained, held_out = found
     return RowData(trained, held_out, *self._rest)
 

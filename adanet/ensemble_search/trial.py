@@ -12,6 +12,7 @@ import weakref
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
@@ -20,6 +21,7 @@ from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import words
+from adanet.tf_compat import gpus
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -99,9 +101,12 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
   compiled: Any = None
   names: list[list[str] | None] = []
   owners: dict[int, Any] = {}
+  used: list[str | None] = []
   for task in _next_tasks(tasks, directory):
     rows = data[task.key.fold]
-    network = network_lib.Network(task, rows)
+    network = network_lib.Network(task, rows, devices.least_loaded(
+        gpus.names(), used))
+    used.append(network.device)
     model = network.model
     _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
@@ -307,7 +312,7 @@ def _check_values(network, data):
     found += ["held-out " + one for one in arrays.not_finite(held_out)]
   if not found:
     return
-  other = network_lib.Network(network.task, data)
+  other = network_lib.Network(network.task, data, network.device)
   if not np.isfinite(other.checked().get("loss", np.nan)) or (
       not np.isfinite(other.loss_of_training())):
     raise ValueError(
