@@ -15,6 +15,7 @@ from typing import Any
 
 from adanet import tf_compat
 from adanet.tf_compat import gpus
+from adanet.tf_compat import tensorflow_internals
 
 tf = tf_compat.v2
 # TensorFlow runs the ops of a GPU one after the other. Further networks fill
@@ -105,7 +106,7 @@ class TensorsOfDevices:
 
   def here(self) -> list:
     """Returns the tensors of the device in whose scope this thread is."""
-    device = tf_compat.eager_device()
+    device = tensorflow_internals.eager_device()
     with self._lock:
       if device not in self._copies:
         tensors = self._made()
