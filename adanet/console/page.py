@@ -139,16 +139,15 @@ def set_scale(axis, largest, name=""):
   axis.set_ticklabels(["0", name + format_number(largest)])
 
 
-def scale_values(axes, values, max_ratio=_MAX_RATIO):
+def scale_values(axes, values):
   """Chooses the scale of an axis y: logarithmic if its values differ much.
 
   Args:
     axes: `matplotlib.axes.Axes`.
     values: list of float, finite, at least one.
-    max_ratio: float, of two values on a scale that is not logarithmic.
   """
   locator = ticker.MaxNLocator(5)
-  if min(values) > 0 and max(values) > max_ratio * min(values):
+  if min(values) > 0 and max(values) > _MAX_RATIO * min(values):
     axes.set_yscale("log")
     locator = ticker.LogLocator()
   axes.yaxis.set_major_locator(locator)
