@@ -235,10 +235,8 @@ class KerasNetwork:
     """Whether a model does not belong to the default graph alone."""
     if auto_inputs.is_keras_3(model):
       weights = [variable.value for variable in model.variables]
-    elif not hasattr(model, "get_updates_for") or (
-        hasattr(model, "_assert_built_as_v1") and
-        not hasattr(model, "_originally_built_as_v1")):
-      return True  # Of Keras 2, in eager execution.
+    elif keras_internals.is_eager_keras_2(model):
+      return True
     else:
       weights = model.weights if model.built else []
     return model in _USED or not _are_in_graph(weights)

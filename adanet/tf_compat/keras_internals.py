@@ -11,7 +11,10 @@ first use. `adanet.EnsembleSearch` uses none of them.
 Nothing is imported here unless the program has imported it.
 """
 
+import re
 import sys
+import textwrap
+import traceback
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from adanet.tf_compat import _tensorflow
@@ -29,6 +32,16 @@ _STATE = ("object_name_uids", "global_seed_generator", "name_scope_stack",
 _STATE_MODULE = "keras.src.backend.common.global_state"
 # The Python module `random`, from which Keras 3 draws seeds.
 _SEED_MODULE = "keras.src.random.seed_generator"
+
+# Texts of errors about what a graph does not have.
+_NOT_IN_A_GRAPH = re.compile(
+    r"EagerTensor|Eager-defined Tensor|must be from the same graph as|"
+    r"symbolic `?tf\.Tensor|SymbolicTensor|not well defined for a symbolic|"
+    r"only available when eager|Python-style iteration|reset_default_graph|"
+    r"is out of scope and cannot be used|Table not initialized")
+# What Keras adds to the text of an error.
+_ADDED = re.compile(r"\x1b\[[0-9;]*m|Arguments received by .*", re.DOTALL)
+_MAX_TEXT = 300  # Keras may add a whole configuration.
 
 
 def loaded() -> Any:
@@ -229,6 +242,13 @@ def seeds_of_keras_3() -> Any:
   return module
 
 
+def is_eager_keras_2(model: Any) -> bool:
+  """Whether a model of Keras 2 was made in eager execution."""
+  return not hasattr(model, "get_updates_for") or (
+      hasattr(model, "_assert_built_as_v1") and
+      not hasattr(model, "_originally_built_as_v1"))
+
+
 def numbers_of_keras_2(graph: Any, state: Dict[str, Any]) -> Dict[str, Any]:
   """Exchanges the numbers in the names of Keras 2's layers, such as dense_2.
 
@@ -255,3 +275,21 @@ def numbers_of_keras_2(graph: Any, state: Dict[str, Any]) -> Dict[str, Any]:
   given.clear()
   given.update(state.get("given", ()))
   return before
+
+
+def reason(error: BaseException) -> str:
+  """Returns one line about an error that Keras has raised; "" for another."""
+  modules = [frame.f_globals.get("__name__", "").split(".")[0]
+             for frame, _ in traceback.walk_tb(error.__traceback__)]
+  if "keras" not in modules:
+    return ""
+  text = _ADDED.sub("", str(error))
+  needs_eager = _NOT_IN_A_GRAPH.search(text)
+  text = textwrap.shorten(text, _MAX_TEXT)
+  if needs_eager or (
+      isinstance(error, TypeError) and modules[-1] == "tensorflow"):
+    return (
+        "Keras needs eager execution for this model: make and adapt all of its "
+        "layers in the builder, with a call that can be traced, or train the "
+        f"model with adanet.EnsembleSearch ({text})")
+  return text if isinstance(error, ValueError) else ""

@@ -22,10 +22,7 @@ Where the program has not imported Keras 3, all of this does nothing.
 
 import contextlib
 import functools
-import re
-import textwrap
 import threading
-import traceback
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from adanet.tf_compat import _tensorflow
@@ -33,16 +30,6 @@ from adanet.tf_compat import keras_2_weights
 from adanet.tf_compat import keras_internals
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
-
-# Texts of errors about what a graph does not have.
-_NOT_IN_A_GRAPH = re.compile(
-    r"EagerTensor|Eager-defined Tensor|must be from the same graph as|"
-    r"symbolic `?tf\.Tensor|SymbolicTensor|not well defined for a symbolic|"
-    r"only available when eager|Python-style iteration|reset_default_graph|"
-    r"is out of scope and cannot be used|Table not initialized")
-# What Keras adds to the text of an error.
-_ADDED = re.compile(r"\x1b\[[0-9;]*m|Arguments received by .*", re.DOTALL)
-_MAX_TEXT = 300  # Keras may add a whole configuration.
 
 # The state of a generator of seeds, as Keras names it.
 _SEED = "seed_generator_state"
@@ -163,24 +150,6 @@ def _gather(variable):
   return variable.value.sparse_read  # A tensor, as of an autocast, has none.
 
 
-def _reason(error):
-  """Returns one line about an error that Keras has raised; "" for another."""
-  modules = [frame.f_globals.get("__name__", "").split(".")[0]
-             for frame, _ in traceback.walk_tb(error.__traceback__)]
-  if "keras" not in modules:
-    return ""
-  text = _ADDED.sub("", str(error))
-  needs_eager = _NOT_IN_A_GRAPH.search(text)
-  text = textwrap.shorten(text, _MAX_TEXT)
-  if needs_eager or (
-      isinstance(error, TypeError) and modules[-1] == "tensorflow"):
-    return (
-        "Keras needs eager execution for this model: make and adapt all of its "
-        "layers in the builder, with a call that can be traced, or train the "
-        f"model with adanet.EnsembleSearch ({text})")
-  return text if isinstance(error, ValueError) else ""
-
-
 class KerasScope:
   """The variables and assignments of one builder with Keras 3.
 
@@ -242,7 +211,7 @@ class KerasScope:
         yield
     except Exception as error:
       # Keras puts its own text around the text of an error.
-      reason = self._refused or _reason(error)
+      reason = self._refused or keras_internals.reason(error)
       if reason:
         keras_internals.check_keras()
         raise ValueError(f"{self._name}: {reason}") from error
