@@ -17,7 +17,7 @@ _MODULES = {
     "AllNaNError": "adanet.core.selection",
     "AutoEnsembleEstimator": "adanet.estimator.auto_ensemble",
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
-    "EmptyInputError": "adanet.core.empty_input",
+    "EmptyInputError": "adanet.core.user_input",
     "Ensemble": "adanet.ensemble",
     "EnsembleSearch": "adanet.ensemble_search.face",
     "Estimator": "adanet.estimator.estimator",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
   from adanet import replay
   from adanet import subnetwork
   from adanet import tf_compat
-  from adanet.core.empty_input import EmptyInputError
+  from adanet.core.user_input import EmptyInputError
   from adanet.core.evaluation import Evaluator
   from adanet.core.evaluation import ReportMaterializer
   from adanet.core.selection import AllNaNError

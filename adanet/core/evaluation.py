@@ -11,7 +11,6 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import empty_input
 from adanet.core import user_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
@@ -74,7 +73,7 @@ def batches(sess: Any, run: Callable[[], Any], steps: Optional[int], what: str,
       values = run()
     except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
       if not done:
-        raise empty_input.empty_input_error(what) from None
+        raise user_input.empty_input_error(what) from None
       logging.info("%s: the input ended after %d batches.", what, done)
       return
     done += 1

@@ -8,7 +8,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.core import evaluation
 from adanet.subnetwork import report as report_lib
 import numpy as np
@@ -61,7 +61,7 @@ class EvaluatorTest(parameterized.TestCase):
                        make_metrics))
 
   @parameterized.parameters(
-      (0, empty_input.EmptyInputError, "the input has no batch"),
+      (0, user_input.EmptyInputError, "the input has no batch"),
       (evaluation.ENDLESS, ValueError, "steps=None, and the input has no end"),
       (2**41, ValueError, "steps=None, and the input has no end: say how many"))
   def test_bad_input(self, cardinality, error, message):

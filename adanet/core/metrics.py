@@ -7,11 +7,12 @@ A metric here is a pair of tensors: its value, and the update by one batch.
 
 import collections.abc
 import inspect
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Dict, Mapping, Sequence, Tuple
 
-from adanet import tf_compat
 from adanet.core import scopes
 from adanet.heads import mean_loss
+from adanet import tf_compat
+
 
 Metrics = Dict[str, Tuple[Any, Any]]
 
@@ -107,3 +108,21 @@ def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
       tensor=v1.make_tensor_proto(
           f"| {' | '.join(builder_names)} |", dtype=v1.string))
   return v1.constant(summary.SerializeToString()), v1.no_op()
+
+
+class MetricValues(Dict[str, Any]):
+  """A dict of metrics, which gives a few more to who asks for them by name.
+
+  These are not seen by who prints the dict, compares it, or makes JSON of it.
+
+  Attributes:
+    more: dict of them.
+  """
+
+  def __init__(self, metrics: Mapping[str, Any], more: Mapping[str, Any]):
+    """Takes the metrics, and the metrics that are given by name alone."""
+    super().__init__(metrics)
+    self.more = dict(more)
+
+  def __missing__(self, key: str) -> Any:
+    return self.more[key]

@@ -4,17 +4,18 @@
 
 import contextlib
 import re
-from typing import Any, Callable, ContextManager, Dict, Iterator, NamedTuple
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterable, Iterator
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from adanet import subnetwork as subnetwork_lib
-from adanet import tf_compat
 from adanet.core import asking
 from adanet.core import metrics
-from adanet.core import probabilities
 from adanet.core import scopes
 from adanet.core import user_errors
 from adanet.heads import mean_loss
+from adanet import log as logging
+from adanet import subnetwork as subnetwork_lib
+from adanet import tf_compat
+
 
 _METHODS = ("build_subnetwork", "build_subnetwork_train_op")
 # The characters that TensorFlow takes in the name of a scope.
@@ -300,7 +301,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
           task, spec, task.loss_terms(spec, subnetwork.logits))
     train_op = None
     if task.training:
-      probabilities.warn_of_probabilities(
+      warn_of_probabilities(
           subnetwork.logits, spec.predictions, owner, variable_scope.name)
       with summary.current_scope():
         summary.scalar("loss", spec.loss)
@@ -316,3 +317,67 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
     return SubnetworkSpec(
         name, builder, subnetwork, step, iteration_step, summary, spec.loss,
         train_op, measured, variables)
+
+
+# These change no value, or only its type.
+_PASSED = frozenset([
+    "Cast", "ExpandDims", "Identity", "IdentityN", "Reshape", "Snapshot",
+    "Squeeze", "StopGradient"])
+_FUNCTIONS = {"Sigmoid": "sigmoid", "Softmax": "softmax"}
+
+
+def _activation(tensor: Any) -> Optional[Any]:
+  """Returns the op of a softmax or sigmoid that has a tensor as its output."""
+  op = getattr(tensor, "op", None)
+  while op is not None and op.type in _PASSED and len(op.inputs):
+    # That of an IdentityN is the one of the same number.
+    number = tensor.value_index if len(op.inputs) == len(op.outputs) else 0
+    tensor = op.inputs[number]
+    op = tensor.op
+  return op if op is not None and op.type in _FUNCTIONS else None
+
+
+def _has_probabilities(predictions: Iterable[Any], head: Optional[str]) -> bool:
+  """Returns whether a head makes probabilities of its logits.
+
+  Args:
+    predictions: the keys of its predictions. A multi-head has pairs.
+    head: str, of which head of a multi-head; None for any.
+  """
+  return any(
+      key == "probabilities" or isinstance(key, tuple) and
+      key[-1] == "probabilities" and head in (None, key[0])
+      for key in predictions)
+
+
+def warn_of_probabilities(logits: Any, predictions: Any, owner: str,
+                          scope: str) -> None:
+  """Warns if the logits that a network returns are 
+
+  A regression head may want them, so only heads of classes are checked.
+
+  Args:
+    logits: tensor, or dict from a head to a tensor.
+    predictions: the head's predictions from them.
+    owner: str, the owner of the network, for the message.
+    scope: str, the name scope of the network.
+  """
+  if not isinstance(predictions, dict):
+    return
+  parts: Dict[Any, Any] = logits if isinstance(logits, dict) else {None: logits}
+  for head, tensor in parts.items():
+    op = _activation(tensor)
+    if op is None or not _has_probabilities(predictions, head):
+      continue
+    path = op.name
+    if path.startswith(scope + "/"):
+      path = path[len(scope) + 1:]
+    layer, _, name = path.rpartition("/")
+    function = _FUNCTIONS[op.type]
+    logging.warning(
+        "%s: its logits%s are the output of a %s: %s. The head applies one "
+        "itself, so the network learns slowly and badly. Return what is before "
+        "the %s: a last layer without activation.", owner,
+        "" if head is None else f" for the head {head!r}", function,
+        f"the op {name!r} of the layer {layer!r}" if layer else
+        f"the op {name!r}", function)

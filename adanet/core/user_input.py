@@ -56,3 +56,19 @@ def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
     raise error(
         "input_fn must be a function that returns (features, labels) or a "
         f"tf.data.Dataset, got {described(input_fn)}{_instead(input_fn)}")
+
+
+class EmptyInputError(ValueError):
+  """An input has no batch, so there is nothing to train on or to evaluate."""
+
+
+def empty_input_error(what: str) -> EmptyInputError:
+  """Returns the error of an input without a batch.
+
+  Args:
+    what: str, the reader of the input: "evaluate".
+  """
+  return EmptyInputError(
+      f"{what}: the input has no batch. Check what input_fn reads: missing "
+      "files, a filter that keeps nothing, drop_remainder with fewer examples "
+      "than a batch, or a generator that was read before")

@@ -20,7 +20,7 @@ from adanet.engines.cluster import jobs
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
 from adanet.training import input_position
-from adanet.training import loop_context
+from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits
 from adanet.training import sessions
@@ -44,7 +44,7 @@ class LocalEngine(engine.Engine):
     """See `Engine`."""
     model, training = self.model, self._training
     trained = train_here(
-        model, training, start, loop_context.LoopContext(
+        model, training, start, loop_lib.LoopContext(
             report=training.report,
             mark_stopped=lambda *stop: training.request.retry_until_space(
                 lambda: model.model_dir.mark_stopped(start.number, *stop),
@@ -115,7 +115,7 @@ def _with_saved_nan(error, model_dir, iteration):
 
 def train_here(
     model: model_lib.Model, training: trainer.Training,
-    start: trained_lib.Start, context: loop_context.LoopContext,
+    start: trained_lib.Start, context: loop_lib.LoopContext,
     folder: Optional[model_dir_lib.ModelDir] = None,
     adapt: Callable[[model_lib.BuiltGraph], model_lib.BuiltGraph] =
     lambda built: built) -> Optional[trained_lib.TrainedIteration]:

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, Set
 from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.progress import reporter
 from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
@@ -36,7 +36,7 @@ def _session_run_hook():
         run_context.session.run(self._op)
       except tf_compat.v1.errors.OutOfRangeError:
         if not self._has_run:
-          raise empty_input.empty_input_error(self._owner) from None
+          raise user_input.empty_input_error(self._owner) from None
         raise
       self._has_run = True
 

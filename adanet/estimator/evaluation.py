@@ -9,7 +9,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import evaluation as core_evaluation
 from adanet.core import iteration as iteration_lib
-from adanet.core import metric_values
+from adanet.core import metrics as metrics_lib
 from adanet.core import summary
 from adanet.core import user_input
 from adanet.estimator import arguments
@@ -62,7 +62,7 @@ def evaluate(best: best_ensemble.BestEnsemble,
              input_fn: Callable[..., Any],
              steps: Optional[int],
              hooks: Sequence[Any],
-             name: Optional[str]) -> metric_values.MetricValues:
+             name: Optional[str]) -> metrics_lib.MetricValues:
   """Returns the metrics of the best ensemble; see `adanet.Estimator.evaluate`.
 
   The metrics of every subnetwork and ensemble are written for TensorBoard.
@@ -115,7 +115,7 @@ def evaluate(best: best_ensemble.BestEnsemble,
       f"{key} = {results[key]}" for key in sorted(results)
       if not isinstance(results[key], bytes)))
   more = {key: plain.pop(key) for key in [_ARCHITECTURE] if key in plain}
-  return metric_values.MetricValues(plain, more)
+  return metrics_lib.MetricValues(plain, more)
 
 
 def _write(model, values, global_step, name):

@@ -40,23 +40,25 @@ winner, and a later one may go on. A signal raises `KeyboardInterrupt` or
 """
 
 import math
+import time
 from typing import Optional, Union
 
-from adanet import log as logging
 from adanet.core import architecture as architecture_lib
 from adanet.core import events
 from adanet.core import selection
 from adanet.engines import engine as engine_lib
+from adanet import log as logging
 from adanet.progress import event_text
 from adanet.progress import reporter
 from adanet.search import answering_winner
-from adanet.search import patience
 from adanet.search import search_files
 from adanet.search import winner as winner_lib
 from adanet.training import ending as ending_lib
+from adanet.training import model as model_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 import numpy as np
+
 
 _Ending = ending_lib.Ending
 _Next = Union[trained_lib.Start, str]  # A start, or why there is none.
@@ -130,7 +132,7 @@ class SearchLoop:
     is_last = self._is_last(request, number)
     over = ""
     if self._is_decided(number, checkpoint) or (record and not is_last):
-      over = patience.no_gain(self._rules, self._files, number)
+      over = no_gain(self._rules, self._files, number)
     if not over and record and is_last:
       over = _reached(request)
       self._engine.compare_search(request, number, with_builders=True)
@@ -337,8 +339,8 @@ class SearchLoop:
       return diverged + _reached(request)
     if trained.is_stop_asked:
       return _Ending.STOP_ASKED.value
-    return (patience.no_gain(self._rules, self._files, number) or
-            patience.no_time(request, trained.seconds))
+    return (no_gain(self._rules, self._files, number) or
+            no_time(request, trained.seconds))
 
   def _end_search(self, trained, reason):
     """Writes and reports why the search ends; returns it."""
@@ -360,3 +362,47 @@ def _has_diverged(trained):
             for name in trained.progress.steps
             if name not in trained.candidates.architectures]
   return bool(losses) and all(map(math.isnan, losses))
+
+
+def no_gain(rules: model_lib.Rules, files: search_files.SearchFiles,
+            number: int) -> str:
+  """Returns why no iteration begins, by `patience`; "" if one may.
+
+  Args:
+    rules: `Rules`.
+    files: `SearchFiles`.
+    number: int, the last iteration that is decided.
+  """
+  best, since = None, 0
+  for t in range(number + 1):
+    record = files.iteration(t)
+    if record is None or record.winning is None or (
+        record.metric_name != rules.metric_name):  # By another evaluator.
+      continue
+    value = record.winning.value
+    if value is None or math.isnan(value):
+      continue
+    if best is None or winner_lib.is_improvement(rules, value, best):
+      best, since = value, 0
+    else:
+      since += 1
+  if rules.patience is None or since < rules.patience:
+    return ""
+  winners = "winner is" if since == 1 else f"{since} winners are"
+  return (f"patience={rules.patience}: the last {winners} no better than "
+          f"{best:.4g} ({rules.metric_name})")
+
+
+def no_time(request: trainer.Request, seconds: float) -> str:
+  """Returns why the next iteration would end too late; "" if it would not.
+
+  Args:
+    request: `Request`.
+    seconds: float, how long the last one took. The next one is taken to last as
+      long.
+  """
+  if request.deadline is None or time.time() + seconds <= request.deadline:
+    return ""
+  return (f"max_seconds={request.max_seconds:g}: "
+          f"{max(0., request.deadline - time.time()):.1f} s are left, and the "
+          f"last iteration took {seconds:.1f} s")

@@ -10,7 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
-from adanet.search import patience
+from adanet.search import loop
 from adanet.search import winner as winner_lib
 from adanet.testing import hand_written
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -43,7 +43,7 @@ def _no_gain(values, number=None, **rules):
           events.IterationEnded(t, choice, 1.),
           winner_lib.Winner(choice, trained.candidates.architectures),
           trained, trained.candidates.checkpoint, {})
-  return patience.no_gain(
+  return loop.no_gain(
       model_lib.Rules(**rules), files,
       len(values) - 1 if number is None else number)
 
@@ -116,7 +116,7 @@ class NoTimeTest(parameterized.TestCase):
        "1.0 s"))
   def test_no_time(self, deadline, seconds, expected):
     with mock.patch.object(time, "time", lambda: 100.):
-      self.assertEqual(expected, patience.no_time(
+      self.assertEqual(expected, loop.no_time(
           trainer.Request(print, max_seconds=60., deadline=deadline), seconds))
 
 

@@ -4,14 +4,14 @@
 
 import math
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Set, Tuple
 
-from adanet import tf_compat
 from adanet.core import events
 from adanet.core import selection
+from adanet import tf_compat
 from adanet.training import ending as ending_lib
 from adanet.training import hooks as hooks_lib
-from adanet.training import loop_context
 from adanet.training import runs as runs_lib
 from adanet.training import saving
 from adanet.training import train_ops
@@ -21,6 +21,46 @@ from adanet.training import turns as turns_lib
 _PROGRESS_SECS = .5  # Between two events of progress.
 # How many steps of ensembles a worker leaves to those that train nothing else.
 _LEFT_STEPS = 3
+
+
+def _nobody_else(steps):
+  """The default `wait_for`: no other task trains these."""
+  return {name: "nobody else trains it" for name in steps}
+
+
+class LoopContext(NamedTuple):
+  """The connection of a loop to the rest of the job.
+
+  Attributes:
+    report: called with each event.
+    mark_stopped: called with a name, a reason and how often it was
+      trained; records for a restart that it trains no further.
+    asked_to_stop: returns whether a signal asked for a stop.
+    wait_for: called again and again while there is nothing to do until other
+      tasks have trained, with the steps of the subnetworks that are not done.
+      It sleeps, and returns a dict from the name of a subnetwork that no other
+      task trains further to the reason; it has None if training must end.
+    untrained: the names of subnetworks that no task trains.
+    also_trained: the names of subnetworks that other tasks train, too, in each
+      of their runs. Their part of an input that ends may take longer.
+    is_chief: whether this task finds out when the iteration is over. Any other
+      one is done when its input has ended.
+    shares_ensembles: whether other tasks train its ensembles, too.
+    not_finite: returns a sentence that names the NaN values of the input, or
+      "". It is called if a loss is NaN.
+    is_late: whether `max_seconds` were over before this could begin, so that it
+      trains nothing. If not, it takes a step in any case.
+  """
+  report: events.Report
+  mark_stopped: Callable[[str, str, int], None]
+  asked_to_stop: Callable[[], bool] = lambda: False
+  wait_for: Callable[[Dict[str, int]], Dict[Optional[str], str]] = _nobody_else
+  untrained: Tuple[str, ...] = ()
+  also_trained: Tuple[str, ...] = ()
+  is_chief: bool = True
+  shares_ensembles: bool = False
+  not_finite: Callable[[], str] = str
+  is_late: bool = False
 
 
 class Loop:
@@ -44,7 +84,7 @@ class Loop:
                deadline: Optional[float],
                hooks: hooks_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
-               context: loop_context.LoopContext,
+               context: LoopContext,
                input_turn: Any = None):
     """Trains nothing yet.
 

@@ -17,7 +17,6 @@ from adanet.core import selection
 from adanet.training import ending as ending_lib
 from adanet.training import hooks
 from adanet.training import loop as loop_lib
-from adanet.training import loop_context
 from adanet.training import turns
 import numpy as np
 
@@ -191,7 +190,7 @@ class LoopTest(parameterized.TestCase):
       self.loop = loop_lib.Loop(
           0, ops, iteration_steps, max_steps,
           None if deadline is None else self.clock.now + deadline, self.hooks,
-          self.saver, mock.Mock(), loop_context.LoopContext(
+          self.saver, mock.Mock(), loop_lib.LoopContext(
               self.events.append, **{
                   "mark_stopped": lambda *note: self.noted.append(note),
                   "wait_for": self._wait_for, **context}),

@@ -9,7 +9,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
@@ -23,7 +23,6 @@ from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import logits_library
 from adanet.training import loop as loop_lib
-from adanet.training import loop_context
 from adanet.training import model as model_lib
 from adanet.training import recording
 from adanet.training import saving
@@ -109,7 +108,7 @@ class TrainingTask(NamedTuple):
   """
   name: str
   is_chief: bool
-  context: loop_context.LoopContext
+  context: loop_lib.LoopContext
   began: float
   folder: Optional[model_dir_lib.ModelDir] = None
   position: Optional[input_position.InputPosition] = None
@@ -363,7 +362,7 @@ class IterationTraining:
         return
       if self._chief_saver is not None and (
           self._model.part is not None or not self._start.starts_iteration):
-        raise empty_input.empty_input_error("train")
+        raise user_input.empty_input_error("train")
       logging.warning("Iteration %d: the input has no batch for this process.",
                       self._start.number)
       return

@@ -20,7 +20,7 @@ from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import ending as ending_lib
-from adanet.training import loop_context
+from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import sessions
 from adanet.training import trained
@@ -111,7 +111,7 @@ class TrainerTest(absltest.TestCase):
     training = trainer.Training(
         request, mock.Mock(asked=None, deferred=mock.MagicMock()),
         lambda event: None, writer)
-    context = loop_context.LoopContext(
+    context = loop_lib.LoopContext(
         lambda event: None,
         lambda *note: model.model_dir.mark_stopped(0, *note),
         wait_for=self._wait_for)
@@ -201,7 +201,7 @@ class TrainerTest(absltest.TestCase):
       with model.graph(builders.input_fn(), "train", 0) as built:
         it = trainer.IterationTraining(
             model, training, built, start, trainer.TrainingTask(
-                "chief:0", True, loop_context.LoopContext(said.append, mock.Mock()),
+                "chief:0", True, loop_lib.LoopContext(said.append, mock.Mock()),
                 time.time()))
         others = tf_compat.v1.assign_add(
             built.iteration.global_step, steps_since)

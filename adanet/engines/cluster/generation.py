@@ -32,7 +32,7 @@ from adanet.engines.cluster import sessions as cluster_sessions
 from adanet.tf_compat import error_text
 from adanet.tf_compat import files
 from adanet.training import ending as ending_lib
-from adanet.training import loop_context
+from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
 from adanet.training import trainer
 
@@ -142,7 +142,7 @@ class Generation:
     self._steps_at_failure = 0
     self._last_failure: Optional[Tuple[type, int]] = None
     self._works = False
-    self.context = loop_context.LoopContext(
+    self.context = loop_lib.LoopContext(
         self._report, self._mark_stopped, training.asked_to_stop)
 
   def _report(self, event):

@@ -20,7 +20,7 @@ from typing import (Any, Callable, Dict, List, NamedTuple, Optional, Sequence,
 from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
-from adanet.core import metric_values
+from adanet.core import metrics
 from adanet.engines.cluster import jobs
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
@@ -52,7 +52,7 @@ def to_json(value: Any) -> Any:
     return {"bytes": _text(value)}
   if isinstance(value, (list, tuple)):
     return [to_json(item) for item in value]
-  if isinstance(value, metric_values.MetricValues):
+  if isinstance(value, metrics.MetricValues):
     return {"metrics": [to_json(dict(value)), to_json(value.more)]}
   if isinstance(value, dict):
     return {"dict": {str(key): to_json(item) for key, item in value.items()}}
@@ -73,7 +73,7 @@ def from_json(content: Any) -> Any:
   if kind == "bytes":
     return base64.b64decode(value)
   if kind == "metrics":
-    return metric_values.MetricValues(*map(from_json, value))
+    return metrics.MetricValues(*map(from_json, value))
   if kind == "array":
     dtype, shape, data = value
     array = np.frombuffer(base64.b64decode(data), dtype).reshape(shape)

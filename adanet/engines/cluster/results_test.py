@@ -10,7 +10,7 @@ import threading
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import waiting
-from adanet.core import metric_values
+from adanet.core import metrics
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results
 from adanet.tf_compat import files
@@ -49,7 +49,7 @@ class JsonTest(parameterized.TestCase):
     self.assertTrue(math.isnan(_there_and_back(float("nan"))))
 
   def test_metrics(self):
-    found = _there_and_back(metric_values.MetricValues(
+    found = _there_and_back(metrics.MetricValues(
         {"loss": .5, "auc": [1.]}, {"more": b"bytes"}))
     self.assertEqual({"loss": .5, "auc": [1.]}, found)
     self.assertEqual(b"bytes", found["more"])

@@ -14,7 +14,7 @@ import time
 from typing import Any, Dict, Optional, Set
 
 from adanet import log as logging
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.core import selection
@@ -202,7 +202,7 @@ class Execution:
     if outcome.end == end.FORKED:
       self._error = self._error or ExecutorError(_FORKS.format(self._executor))
     elif outcome.end == end.INPUT_EMPTY:
-      self._error = self._error or empty_input.EmptyInputError(
+      self._error = self._error or user_input.EmptyInputError(
           f"iteration {self._number}: {outcome.error}")
     elif outcome.end == end.ALL_NAN:
       self._error = self._error or selection.AllNaNError(outcome.error)

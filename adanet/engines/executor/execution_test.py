@@ -12,7 +12,7 @@ from unittest import mock
 from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.core import events
 from adanet.core import selection
 from adanet.engines.executor import execution
@@ -235,7 +235,7 @@ class ExecutionTest(parameterized.TestCase):
       ("fork", _Outcome(_End.FORKED), execution.ExecutorError,
        r"\Aexecutor=.*: its workers are forks.*get_context.\"spawn\".;.*\Z"),
       ("input", _Outcome(_End.INPUT_EMPTY, "train: no batch"),
-       empty_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"),
+       user_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"),
       ("nan", _Outcome(_End.ALL_NAN, "iteration 0: NaN"),
        selection.AllNaNError, r"\Aiteration 0: NaN\Z"))
   def test_error(self, outcome, kind, message):

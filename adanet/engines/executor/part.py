@@ -25,7 +25,7 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
@@ -37,7 +37,7 @@ from adanet.engines.executor import pickled_search
 from adanet.tf_compat import files as tf_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
-from adanet.training import loop_context
+from adanet.training import loop as loop_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
@@ -156,7 +156,7 @@ def train(part_request: PartRequest) -> PartOutcome:
     is_done = _train(part_request)
     return PartOutcome(
         PartEnd.DONE if is_done else PartEnd.STOPPED, worker=worker)
-  except empty_input.EmptyInputError as error:
+  except user_input.EmptyInputError as error:
     return PartOutcome(PartEnd.INPUT_EMPTY, str(error), worker=worker)
   except selection.AllNaNError as error:
     return PartOutcome(PartEnd.ALL_NAN, str(error), worker=worker)
@@ -269,7 +269,7 @@ def _trained(part_request, model, request, files, attempt, stops):
     trained = local.train_here(
         model, trainer.Training(request, stops, report, writer),
         start._replace(from_other_folder=not start.starts_iteration),
-        loop_context.LoopContext(
+        loop_lib.LoopContext(
             report=report,
             mark_stopped=lambda *stop: request.retry_until_space(
                 lambda: model.model_dir.mark_stopped(start.number, *stop),

@@ -9,7 +9,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.core import empty_input
+from adanet.core import user_input
 from adanet.core import selection
 from adanet.engines.executor import part
 from adanet.engines.executor import part_files
@@ -64,7 +64,7 @@ class PartTest(parameterized.TestCase):
     self.assertStartsWith(outcome.details, "Traceback")
 
   @parameterized.parameters(
-      (empty_input.EmptyInputError("train: no"), _End.INPUT_EMPTY, "train: no"),
+      (user_input.EmptyInputError("train: no"), _End.INPUT_EMPTY, "train: no"),
       (selection.AllNaNError("it is NaN"), _End.ALL_NAN, "it is NaN"),
       (KeyboardInterrupt(), _End.STOPPED, ""), (SystemExit(), _End.STOPPED, ""))
   def test_error_that_has_a_meaning(self, error, end, message):
