@@ -62,7 +62,7 @@ def _recorded(folder, num_networks, num_examples):
         labels == np.arange(search.NUM_CLASSES))).astype(np.float32))
     members[0, f"dense_{i}"] = ensemble.Member(
         np.load(path, mmap_mode="r"), 0.)
-  return recorded_logits.RecordedLogits(members, None, {("labels",): labels}, ())
+  return recorded_logits.RecordedLogits(members, {("labels",): labels}, ())
 
 
 def _fit(folder, num_networks, num_examples):

@@ -20,7 +20,7 @@ from adanet.progress import reporter
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
 from adanet.training import fitting
-from adanet.training import logits_library
+from adanet.training import held_out_pass
 from adanet.training import merge_checkpoints
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits
@@ -100,7 +100,7 @@ class Engine(abc.ABC):
             ) -> ContextManager[recorded_logits.RecordedLogits]:
     """Records the logits of networks on the evaluator's data.
 
-    Those that the model_dir has of the previous ensemble may be left out.
+    The members of the previous ensemble may be left out.
 
     Args:
       candidates: see `values`.
@@ -126,10 +126,11 @@ class Engine(abc.ABC):
       candidates: see `values`.
     """
     number, checkpoint = candidates.number, candidates.checkpoint
-    with self.logits(candidates) as recorded, recorded_logits.completed(
-        self.model, number, checkpoint, recorded) as logits:
+    with self.logits(candidates) as recorded:
+      logits = held_out_pass.completed(
+          self.model, number, checkpoint, recorded)
       fits = fitting.fits(self.model, candidates, logits)
-      logits_library.keep(self.model, checkpoint, logits)
+      recorded_logits.keep(self.model.model_dir.path, logits)
       fingerprint_check.note(self.model, number, logits.graphs)
       return fits
 
@@ -141,10 +142,9 @@ class Engine(abc.ABC):
       number: int, the iteration's.
       checkpoint: str, the prefix of the checkpoint; None for initial values.
     """
-    with recorded_logits.recorded(self.model, number, checkpoint) as (
-        iteration, logits):
-      candidates = candidates_lib.of_iteration(iteration, checkpoint)
-      return candidates, fitting.fits(self.model, candidates, logits)
+    iteration, logits = held_out_pass.recorded(self.model, number, checkpoint)
+    candidates = candidates_lib.of_iteration(iteration, checkpoint)
+    return candidates, fitting.fits(self.model, candidates, logits)
 
   def saved_with(self, training: trainer.Training, checkpoint: str,
                  variables: Mapping[str, Any]) -> str:

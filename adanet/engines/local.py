@@ -19,6 +19,7 @@ from adanet.engines import lock
 from adanet.engines.cluster import jobs
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
+from adanet.training import held_out_pass
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
@@ -64,9 +65,8 @@ class LocalEngine(engine.Engine):
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[recorded_logits.RecordedLogits]:
     """See `Engine`."""
-    with recorded_logits.recorded(
-        self.model, candidates.number, candidates.checkpoint) as (_, logits):
-      yield logits
+    yield held_out_pass.record(
+        self.model, candidates.number, candidates.checkpoint)[1]
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:

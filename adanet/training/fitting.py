@@ -54,14 +54,13 @@ class Fitted(NamedTuple):
 
 def _mean(members, weights):
   """Returns the weighted sum of the members' logits."""
-  first = members[0].logits
-  if isinstance(first, dict):
-    return {head: _mean([m._replace(logits=m.logits[head]) for m in members],
-                        weights) for head in first}
-  total = np.zeros(first.shape, np.float32)
-  for member, weight in zip(members, weights):
-    total += np.float32(weight) * member.logits
-  return total
+  logits = [logits_lib.by_head(member.logits) for member in members]
+  totals = {head: np.zeros(array.shape, np.float32)
+            for head, array in logits[0].items()}
+  for by_head, weight in zip(logits, weights):
+    for head, total in totals.items():
+      total += np.float32(weight) * by_head[head]
+  return logits_lib.of_heads(totals)
 
 
 def _checked(weights, name, ensembler, num_members):
@@ -128,16 +127,17 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
     ValueError: an ensembler of a user returned no weights.
   """
   ensemblers = _ensemblers(model.search)
-  like = next(iter(logits.members.values())).logits
+  networks = {name: member for name, member in logits.members.items()
+              if name != logits_lib.PREVIOUS_ENSEMBLE}
+  like = next(iter(networks.values())).logits
   with contextlib.closing(
       head_loss.HeadLoss(model, like, logits.inputs)) as loss:
-    losses = {name: loss(member.logits)
-              for name, member in logits.members.items()
+    losses = {name: loss(member.logits) for name, member in networks.items()
               if "t{}_{}".format(*name) not in candidates.not_finite and
               head_loss.is_finite(member.logits)}
     losses = {name: value for name, value in losses.items()
               if math.isfinite(value)}
-    left_out = [name for name in logits.members if name not in losses]
+    left_out = [name for name in networks if name not in losses]
     if left_out:
       logging.warning(
           "Iteration %d: fitted ensembles cannot have %s: variables, logits or "
@@ -147,7 +147,7 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
     fitted = {}
     for name in candidates.fitted:
       architecture = candidates.architectures[name]
-      members = {key: logits.members[key] for key in architecture.subnetworks
+      members = {key: networks[key] for key in architecture.subnetworks
                  if key in losses}
       if members:
         fitted[name] = _fit(
@@ -169,13 +169,10 @@ class _LogitsReader:
 
   def __init__(self, recorded: logits_lib.RecordedLogits):
     self._batches = recorded.batches
-    self._arrays = {
-        (name, head): array
-        for name, member in [
-            *recorded.members.items(), (None, recorded.previous)]
-        if member is not None
-        for head, array in (member.logits.items() if isinstance(
-            member.logits, dict) else [((), member.logits)])}
+    self._networks = {name: logits_lib.by_head(member.logits)
+                      for name, member in recorded.members.items()}
+    self._arrays = [array for by_head in self._networks.values()
+                    for array in by_head.values()]
     self._paths = list(recorded.inputs)
     self._number = 0
     self._start = 0
@@ -184,32 +181,28 @@ class _LogitsReader:
   def _next(self, *inputs):
     """Returns the logits of the next batch, if it is the one with `inputs`."""
     if self._number >= len(self._batches) or (
-        logits_lib.digest(inputs) != self._batches[self._number].digest):
+        head_loss.digest(inputs) != self._batches[self._number].digest):
       self.error = logits_lib.other_data_error(
           "the comparison of the ensembles", self._number)
       raise self.error
     end = self._start + self._batches[self._number].size
-    arrays = [np.array(array[self._start:end])
-              for array in self._arrays.values()]
+    arrays = [np.array(array[self._start:end]) for array in self._arrays]
     self._number, self._start = self._number + 1, end
     return arrays
 
-  def logits(self, task: subnetworks.LearningTask) -> Dict[Any, Any]:
-    """Returns dict from a network's name, or None, to its logits."""
+  def logits(self, task: subnetworks.LearningTask
+            ) -> Dict[logits_lib.Network, Any]:
+    """Returns dict from a network's name to its logits."""
     v1 = tf_compat.v1
-    given = logits_lib.tensors_of(task)
+    given = head_loss.tensors_of(task)
     read = v1.numpy_function(
-        self._next, [part for path in self._paths
-                     for part in logits_lib.parts(given[path])],
+        self._next, [given[path] for path in self._paths],
         [v1.float32] * len(self._arrays))
-    tensors: Dict[Any, Any] = {}
-    for ((name, head), array), tensor in zip(self._arrays.items(), read):
+    for tensor, array in zip(read, self._arrays):
       tensor.set_shape((None,) + array.shape[1:])
-      if head == ():
-        tensors[name] = tensor
-      else:
-        tensors.setdefault(name, {})[head] = tensor
-    return tensors
+    left = iter(read)
+    return {name: logits_lib.of_heads({head: next(left) for head in by_head})
+            for name, by_head in self._networks.items()}
 
 
 def _network(logits, complexity):
@@ -231,10 +224,11 @@ def _previous_spec(model, candidates, recorded, task, logits):
       candidates.previous, architecture,
       [_RecordedBuilder(name) for _, name in architecture.subnetworks],
       networks)
-  if recorded.previous is not None:
+  ensemble = recorded.members.get(logits_lib.PREVIOUS_ENSEMBLE)
+  if ensemble is not None:
     return spec._replace(ensemble=spec.ensemble._replace(
-        logits=logits[None],
-        complexity_regularization=v1.constant(recorded.previous.complexity)))
+        logits=logits[logits_lib.PREVIOUS_ENSEMBLE],
+        complexity_regularization=v1.constant(ensemble.complexity)))
   # All are fitted: it is the weighted sum of its members.
   latest = earlier_winners.latest(
       model.history(candidates.number), list(_ensemblers(model.search)))
@@ -369,6 +363,4 @@ def set_weights(session: Any,
       tf_compat.v1.assign(variable, weight)
       for ensemble, weights in fits
       for weighted, weight in zip(ensemble.weighted_subnetworks, weights)
-      for variable in (
-          weighted.weight.values() if isinstance(weighted.weight, dict) else
-          [weighted.weight])])
+      for variable in logits_lib.by_head(weighted.weight).values()])

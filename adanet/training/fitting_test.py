@@ -78,7 +78,7 @@ class FitTest(parameterized.TestCase):
     loss = mock.Mock(side_effect=_loss)
     with mock.patch.object(fitting.head_loss, "HeadLoss", return_value=loss):
       return fitting.fit(model, candidates, recorded_logits.RecordedLogits(
-          members, None, {}, ()))
+          members, {}, ()))
 
   def test_one_with_the_weight_0_is_no_member(self):
     fixed = _Fixed([.5, 0., .25])

@@ -1,389 +1,338 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The logits of trained networks on the evaluator's data, in files.
-
-A process that has trained networks records them, in one pass over the data. The
-process that leads the search merges all records, and fits ensembles to them.
+"""The logits of trained networks on the evaluator's data, as values and files.
 
     <folder>/
-      library           a pickle of `RecordedLogits`, with numbers for arrays
-      0.npy, 1.npy ...  the logits, float32
+      library.json   the networks, and digests of the evaluator's batches
+      *.npy          the logits of a network, for one head, float32
+      inputs         a pickle of the labels and weights of all examples
+
+A process that has trained networks for another one writes such a folder. The
+process that leads the search keeps the last recording in the folder "logits" of
+the model_dir, without inputs: the next iteration takes the previous ensemble's
+members from there, if the evaluator's data and the members' variables are the
+same as then.
 """
 
-import contextlib
 import hashlib
+import io
 import os
 import pickle
-import tempfile
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
-from typing import Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional, Sequence
+from typing import Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import evaluation
+from adanet.core import checkpoints
+from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
-from adanet.core import subnetworks
+from adanet.tf_compat import error_text
 from adanet.tf_compat import files
-from adanet.training import logits_library
-from adanet.training import logits_values
-from adanet.training import model as model_lib
 import numpy as np
 
-Network = logits_values.Network
-InputPath = logits_values.InputPath
-RecordedBatch = logits_values.RecordedBatch
-RecordedLogits = logits_values.RecordedLogits
-merged = logits_values.merged
-other_data_error = logits_values.other_data_error
+Network = Tuple[int, str]
+"""The name of a network: its iteration, and its builder's name."""
 
-# The part of a batch that the loss needs.
+PREVIOUS_ENSEMBLE: Network = (-1, "")
+"""The name under which the logits of the previous ensemble are recorded."""
 
+InputPath = Tuple[Any, ...]
+"""Where a tensor of a batch is: ("labels",), or ("features", "weight")."""
 
-def _leaves(value, path=()):
-  """Yields (path, tensor) of all tensors in dicts of dicts."""
-  if isinstance(value, dict):
-    for key in sorted(value, key=str):
-      yield from _leaves(value[key], path + (key,))
-  elif value is not None:
-    yield path, value
+_INDEX, _INPUTS = "library.json", "inputs"
 
 
-def loss_inputs(task: subnetworks.LearningTask,
-                logits: Any) -> Dict[InputPath, Any]:
-  """Returns the tensors of a batch from which the head computes its loss.
+class RecordedBatch(NamedTuple):
+  """A batch of the evaluator's data.
 
-  These are the labels, and features with weights, whatever their names are.
+  Attributes:
+    size: int, the number of its examples.
+    digest: str, of the values that the head's loss needs of them.
+    features: str, a digest of all tensors; "" where no iteration needs it.
+  """
+  size: int
+  digest: str
+  features: str = ""
+
+
+class RecordedLogits(NamedTuple):
+  """The logits of some networks, on the same examples in the same order.
+
+  Attributes:
+    members: dict from the name of each network to its `Member`. That of the
+      previous ensemble, if it is recorded, has its complexity regularization as
+      the complexity.
+    inputs: dict from a path to an array of shape [n, ...]: the arguments of the
+      head's loss beside logits.
+    batches: tuple of `RecordedBatch`.
+    sums: dict from the name of a network to a dict from the name of each of its
+      variables, without its optimizer's, to the checksum of its value. A
+      network without sums could not be recognized later.
+    graphs: dict of the networks' graphs; see `Iteration`.
+  """
+  members: Dict[Network, ensemble_lib.Member]
+  inputs: Dict[InputPath, Any]
+  batches: Tuple[RecordedBatch, ...]
+  sums: Dict[Network, Dict[str, int]] = {}
+  graphs: Dict[str, fingerprint.Graph] = {}
+
+
+def by_head(logits: Any) -> Dict[Any, Any]:
+  """Returns logits by their heads; by None if there are no heads."""
+  return logits if isinstance(logits, dict) else {None: logits}
+
+
+def of_heads(by_heads: Mapping[Any, Any]) -> Any:
+  """Returns the logits that `by_head` was given."""
+  return by_heads[None] if list(by_heads) == [None] else dict(by_heads)
+
+
+def other_data_error(who: str, batch: int) -> ValueError:
+  """Returns the error of data that differs from the recorded data.
 
   Args:
-    task: `LearningTask`.
-    logits: of any network, in the default graph.
+    who: str, the networks or the part that saw different data.
+    batch: int, the first batch that differs, from 0.
   """
-  loss = task._replace(mode="train", applies_head=True).apply_head(
-      logits, "the loss of fitted ensembles").loss
-  # An input that only the network reads is no input of the loss.
-  seen = {tensor.op.name for _, tensor in _leaves(logits)}
-  names: Set[str] = set()
-  waiting = [loss.op]
-  while waiting:
-    op = waiting.pop()
-    if op.name not in seen:
-      seen.add(op.name)
-      names.update(tensor.name for tensor in op.inputs)
-      waiting.extend([tensor.op for tensor in op.inputs])
-      waiting.extend(op.control_inputs)
-  return {path: tensor for path, tensor in tensors_of(task).items()
-          if not names.isdisjoint(part.name for part in parts(tensor))}
+  return ValueError(
+      f"evaluator.input_fn: {who} got another batch {batch} than others before."
+      " Fitted ensembles need the same examples in the same order each time: "
+      "do not shuffle, or shuffle with a seed")
 
 
-def tensors_of(task: subnetworks.LearningTask) -> Dict[InputPath, Any]:
-  """Returns all tensors of a batch."""
-  return dict(_leaves({"features": task.features, "labels": task.labels}))
-
-
-def parts(tensor: Any) -> List[Any]:
-  """Returns the parts of a tensor: more than itself if it is sparse.
+def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
+  """Returns the networks of several recordings as one.
 
   Args:
-    tensor: a tensor or a `SparseTensor`, or the value of one.
-  """
-  if isinstance(tensor, (tf_compat.v1.SparseTensor,
-                         tf_compat.v1.SparseTensorValue)):
-    return [tensor.indices, tensor.values, tensor.dense_shape]
-  return [tensor]
-
-
-def digest(values: Iterable[Any]) -> str:
-  """Returns the digest of some values of a batch."""
-  hashed = hashlib.sha256()
-  for value in values:
-    for part in map(np.asarray, parts(value)):
-      hashed.update(f"{part.dtype.str} {part.shape} ".encode())
-      # An array of strings has only pointers to them.
-      hashed.update(repr(part.tolist()).encode() if part.dtype == object
-                   else np.ascontiguousarray(part).tobytes())
-  return hashed.hexdigest()
-
-
-def concatenated(values: Sequence[Any]) -> Any:
-  """Returns a value of all batches as one."""
-  sparse = tf_compat.v1.SparseTensorValue
-  if not isinstance(values[0], sparse):
-    return np.concatenate(values)
-  shapes = np.array([value.dense_shape for value in values])
-  rows = np.cumsum(shapes[:, 0]) - shapes[:, 0]
-  indices = [value.indices.copy() for value in values]
-  for some, row in zip(indices, rows):
-    some[:, 0] += row
-  return sparse(
-      np.concatenate(indices),
-      np.concatenate([value.values for value in values]),
-      np.concatenate([shapes[:, :1].sum(axis=0), shapes[:, 1:].max(axis=0)]))
-
-
-# Recording.
-
-
-def network_fetches(network: Any) -> Dict[str, Any]:
-  """Returns the tensors of a `Subnetwork` that are recorded; see `member`."""
-  complexity = network.complexity
-  return {"logits": dict(_leaves(network.logits)),
-          "complexity": tf_compat.v1.cast(
-              0. if complexity is None else complexity, tf_compat.v1.float32)}
-
-
-def num_examples(fetched: Dict[str, Any]) -> int:
-  """Returns how many examples a batch has.
-
-  Args:
-    fetched: the values of `network_fetches` on it.
-  """
-  return len(next(iter(fetched["logits"].values())))
-
-
-def member(batches: Sequence[Dict[str, Any]]) -> ensemble_lib.Member:
-  """Returns the `Member` of a network.
-
-  Args:
-    batches: the values of its `network_fetches` on each batch.
-  """
-  logits = {
-      path: np.concatenate([batch["logits"][path] for batch in batches]).astype(
-          np.float32, copy=False) for path in batches[0]["logits"]}
-  return ensemble_lib.Member(
-      _of_heads(logits), float(batches[0]["complexity"]))
-
-
-def _of_heads(logits):
-  """Returns an array, or a dict of some by heads, of one from paths."""
-  if list(logits) == [()]:
-    return logits[()]
-  return {head: array for (head,), array in logits.items()}
-
-
-def _networks(iteration, with_previous, with_ensemble):
-  """Returns the logits, and the complexity, of all that is recorded.
-
-  The name of the previous ensemble is None.
-  """
-  previous = iteration.previous if with_previous else None
-  logits, complexities = {}, {}
-  if previous is not None and with_ensemble:
-    logits[None] = previous.ensemble.logits
-    complexities[None] = getattr(
-        previous.ensemble, "complexity_regularization", None)
-  networks = list(zip(previous.architecture.subnetworks,
-                      previous.subnetworks)) if previous else []
-  networks += [((iteration.number, spec.builder.name), spec.subnetwork)
-               for spec in iteration.subnetworks]
-  for name, network in networks:
-    logits[name], complexities[name] = network.logits, network.complexity
-  return logits, {
-      name: tf_compat.v1.cast(0. if complexity is None else complexity,
-                              tf_compat.v1.float32)
-      for name, complexity in complexities.items()}
-
-
-def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
-           folder: str, with_previous: bool = True,
-           watched: Callable[[Any], Any] = lambda session: session
-          ) -> iteration_lib.Iteration:
-  """Records the networks of an iteration, or of a part of it.
-
-  The networks of the previous ensemble are left out where the model_dir has
-  their logits; see `completed`.
-
-  Args:
-    model: `Model`, with an evaluator.
-    number: int, the iteration's.
-    checkpoint: str, the prefix of the checkpoint that has their values; None
-      for the initial ones.
-    folder: str, where to write. It is made.
-    with_previous: whether to record the previous ensemble and its networks,
-      too.
-    watched: function from the session to the one that is used.
-
-  Returns:
-    The `Iteration` of the graph that it has built for that.
+    recordings: each `RecordedLogits`, at least one. A member of several is
+      taken from the first one.
 
   Raises:
-    EmptyInputError: the evaluator's input has no batch.
+    ValueError: they were recorded on other data, or in another order.
   """
-  known = logits_library.of_previous(
-      model, number, checkpoint) if with_previous else None
-  return _recorded(model, number, checkpoint, folder,
-                   with_previous and known is None, watched)
+  batches = recordings[0].batches
+  found: Dict[str, Dict[Any, Any]] = {
+      field: {} for field in ("members", "inputs", "sums", "graphs")}
+  for recording in recordings:
+    if recording.batches != batches:
+      pairs = list(zip(recording.batches, batches))
+      raise other_data_error(
+          ", ".join(f"t{t}_{name}" for t, name in recording.members),
+          next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
+    for field, values in found.items():
+      for key, value in getattr(recording, field).items():
+        values.setdefault(key, value)
+  return RecordedLogits(batches=batches, **found)
 
 
-def _recorded(model, number, checkpoint, folder, with_previous, watched):
-  """Records in one pass over the data; returns the `Iteration`."""
-  evaluator = model.rules.evaluator
-  is_kept = logits_library.is_used(model.search)
-  model = model._replace(applies_head=False, with_members=with_previous)
-  with model.graph(evaluator.input_fn, "eval", number) as built:
-    logits, complexities = _networks(
-        built.iteration, with_previous, with_ensemble=not is_kept)
-    fetches = {
-        "logits": {name: dict(_leaves(tensors))
-                   for name, tensors in logits.items()},
-        "inputs": loss_inputs(built.task, next(iter(logits.values()))),
-        "complexities": complexities,
-        "features": components(built.task) if is_kept else []}
-    variables = logits_library.variables_of(logits)
-
-    def run(session):
-      batch = session.run(fetches)
-      # The values would take memory for all batches at once.
-      return dict(batch, features=digest(batch["features"]))
-
-    with model.session(built, checkpoint) as (session, _):
-      session = watched(session)
-      batches = list(evaluation.batches(
-          session, lambda: run(session), getattr(evaluator, "steps", None),
-          "evaluator.input_fn"))
-  _write(batches, folder, is_kept, variables=variables,
-         graphs=built.iteration.graphs)
-  return built.iteration
+# Files.
 
 
-def components(task: subnetworks.LearningTask) -> List[Any]:
-  """Returns all dense tensors that the tensors of a batch consist of."""
-  return [tensor for one in tensors_of(task).values()
-          for tensor in tf_compat.v1.nest.flatten(one, expand_composites=True)]
+class _MemberFiles(NamedTuple):
+  """A network with logits in a folder.
+
+  Attributes:
+    iteration: int.
+    name: str, its builder's.
+    complexity: float.
+    files: pairs of a head and a file; with None for the head without heads.
+    sums: see `RecordedLogits`.
+  """
+  iteration: int
+  name: str
+  complexity: float
+  files: Tuple[Tuple[Any, ...], ...]
+  sums: Dict[str, int]
+
+  @property
+  def network(self) -> Network:
+    return self.iteration, self.name
+
+  def read(self, folder: str) -> ensemble_lib.Member:
+    """Returns its `Member`, with logits that are mapped."""
+    return ensemble_lib.Member(
+        of_heads({head: _mapped(os.path.join(folder, name))
+                  for head, name in self.files}), self.complexity)
 
 
-def _write(batches, folder, with_features, **of_graph):
-  """Writes the fetched values of all batches; takes the logits from them."""
-  first = batches[0]
-  sizes = [len(next(iter(next(iter(batch["logits"].values())).values())))
-           for batch in batches]
-  members = {}
-  num_files = 0
-  for name, complexity in first["complexities"].items():
-    numbers = {}
-    for path in list(first["logits"][name]):
-      # Only one array is in memory twice.
-      _write_number(folder, num_files, np.concatenate(
-          [batch["logits"][name].pop(path) for batch in batches]))
-      numbers[path] = num_files
-      num_files += 1
-    members[name] = ensemble_lib.Member(numbers, float(complexity))
-  recording = RecordedLogits(
-      members, members.pop(None, None),
-      {path: concatenated([batch["inputs"][path] for batch in batches])
-       for path in first["inputs"]},
-      tuple(RecordedBatch(size, digest(batch["inputs"].values()))
-            for size, batch in zip(sizes, batches)),
-      tuple(batch["features"] for batch in batches) if with_features else (),
-      **of_graph)
-  _write_library(recording, folder)
+class _Index(NamedTuple):
+  """The content of library.json.
+
+  Attributes:
+    members: tuple of `_MemberFiles`.
+    batches: see `RecordedLogits`.
+    graphs: see `RecordedLogits`.
+  """
+  members: Tuple[_MemberFiles, ...]
+  batches: Tuple[RecordedBatch, ...]
+  graphs: Dict[str, Dict[str, int]] = {}
+
+
+def _mapped(path):
+  """Returns an array of a file, which is not read before it is used."""
+  if "://" not in path:
+    return np.load(path, mmap_mode="r")
+  with tf_compat.v1.io.gfile.GFile(path, "rb") as f:
+    return np.load(io.BytesIO(f.read()))
+
+
+def _write_array(path, array):
+  with files.written_whole(path) as temporary:
+    with tf_compat.v1.io.gfile.GFile(temporary, "wb") as f:
+      np.save(f, np.asarray(array, np.float32))
 
 
 def write(recording: RecordedLogits, folder: str) -> None:
-  """Writes logits that are in memory, as `record` does.
+  """Writes recorded logits, and the inputs of the loss.
 
   Args:
-    recording: `RecordedLogits` without a previous ensemble.
+    recording: `RecordedLogits`.
     folder: str, where to write. It is made.
   """
-  members = {}
-  arrays: List[Any] = []
-  for name, one in recording.members.items():
-    leaves = dict(_leaves(one.logits))
-    members[name] = one._replace(logits={
-        path: len(arrays) + i for i, path in enumerate(leaves)})
-    arrays += leaves.values()
-  for number, array in enumerate(arrays):
-    _write_number(folder, number, array)
-  _write_library(recording._replace(members=members), folder)
+  files.write_bytes(
+      os.path.join(folder, _INPUTS), pickle.dumps(recording.inputs))
+  _write_members(recording, folder)
 
 
-def _write_number(folder, number, array):
-  logits_values.write_array(os.path.join(folder, f"{number}.npy"), array)
+def _write_members(recording, folder):
+  """Writes the logits, and the index at last.
+
+  The name of an array says what is in it, so none is written again.
+
+  Returns:
+    The names of the arrays' files.
+  """
+  members = []
+  for network, member in recording.members.items():
+    sums = recording.sums.get(network, {})
+    names = {}
+    for head, array in by_head(member.logits).items():
+      content = repr((network, head, sorted(sums.items()), recording.batches))
+      names[head] = hashlib.sha256(content.encode()).hexdigest()[:32] + ".npy"
+      path = os.path.join(folder, names[head])
+      if not tf_compat.v1.io.gfile.exists(path):
+        _write_array(path, array)
+    members.append(_MemberFiles(
+        *network, member.complexity, tuple(names.items()), sums))
+  files.write_json(os.path.join(folder, _INDEX), _Index, _Index(
+      tuple(members), recording.batches, recording.graphs))
+  return {name for member in members for _, name in member.files}
 
 
-def _write_library(recording, folder):
-  files.write_bytes(os.path.join(folder, "library"), pickle.dumps(recording))
-
-
-# Reading.
+def _index(folder):
+  """Returns the `_Index` of a folder; None without a whole one."""
+  try:
+    return files.read_json(
+        os.path.join(folder, _INDEX), _Index, skips_unknown=True)
+  except tf_compat.v1.errors.OpError:
+    return None
 
 
 def read(folder: str) -> RecordedLogits:
-  """Returns the `RecordedLogits` that `record` wrote in a folder.
+  """Returns the `RecordedLogits` that `write` wrote in a folder.
 
   Raises:
-    tf.errors.NotFoundError: it has not ended.
+    FileNotFoundError: it has not ended.
   """
-  def with_arrays(one):
-    arrays = {path: logits_values.mapped(os.path.join(folder, f"{number}.npy"))
-              for path, number in one.logits.items()}
-    return one._replace(logits=_of_heads(arrays))
-
-  with tf_compat.v1.io.gfile.GFile(
-      os.path.join(folder, "library"), "rb") as f:
-    recording = pickle.loads(f.read())
-  return recording._replace(
-      members={name: with_arrays(one)
-               for name, one in recording.members.items()},
-      previous=recording.previous and with_arrays(recording.previous))
+  index = _index(folder)
+  if index is None:
+    raise FileNotFoundError(f"{folder} has no {_INDEX}: expected recorded "
+                            "logits that were written to the end")
+  with tf_compat.v1.io.gfile.GFile(os.path.join(folder, _INPUTS), "rb") as f:
+    inputs = pickle.loads(f.read())
+  return RecordedLogits(
+      {member.network: member.read(folder) for member in index.members}, inputs,
+      index.batches, {member.network: member.sums for member in index.members},
+      index.graphs)
 
 
-@contextlib.contextmanager
-def recorded(model: model_lib.Model, number: int, checkpoint: Optional[str]
-            ) -> Iterator[Tuple[iteration_lib.Iteration, RecordedLogits]]:
-  """Records the networks of an iteration in a temporary folder.
+# In the model_dir.
 
-  It has all of them; see `completed`.
+
+def is_kept(search: iteration_lib.Search) -> bool:
+  """Returns whether the logits of networks are all that a search records.
+
+  An ensembler that builds on the previous ensemble needs that one's, too. Then
+  nothing is kept for the next iteration.
+  """
+  return not any(map(iteration_lib.builds_on_ensembles, search.ensemblers))
+
+
+def _kept_folder(model_dir):
+  return os.path.join(model_dir, "logits")
+
+
+def kept_variables(model_dir: str) -> Dict[Network, Tuple[str, ...]]:
+  """Returns the names of the variables of networks that are kept.
 
   Args:
-    model: see `record`.
-    number: see `record`.
-    checkpoint: see `record`.
+    model_dir: str.
 
-  Yields:
-    The `Iteration` of the graph that was built, and `RecordedLogits`.
+  Returns:
+    Dict from the name of a network to the names of its variables, without its
+    optimizer's.
   """
-  with tempfile.TemporaryDirectory() as folder:
-    iteration = record(model, number, checkpoint, folder)
-    with completed(model, number, checkpoint, read(folder)) as logits:
-      yield iteration, logits
+  index = _index(_kept_folder(model_dir))
+  return {member.network: tuple(member.sums)
+          for member in (index.members if index else ())}
 
 
-@contextlib.contextmanager
-def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
-              logits: RecordedLogits) -> Iterator[RecordedLogits]:
-  """Adds the members of the previous ensemble, if they are not there.
-
-  They are taken from the model_dir, if it has them on the same data. If not,
-  they are run on the data again.
+def read_kept(model_dir: str, networks: Iterable[Network],
+              checkpoint: Optional[str]) -> Optional[RecordedLogits]:
+  """Returns the kept logits of some networks, if all are kept.
 
   Args:
-    model: see `record`.
-    number: see `record`.
-    checkpoint: see `record`.
-    logits: `RecordedLogits` from `record`, of all parts.
+    model_dir: str.
+    networks: their names.
+    checkpoint: str, the prefix of a checkpoint that has their variables.
 
-  Yields:
-    `RecordedLogits` of all networks.
-
-  Raises:
-    ValueError: they were recorded on other data.
+  Returns:
+    `RecordedLogits` without inputs. None if one of them is not kept, or has
+    other variables by now.
   """
-  missing = logits_library.missing(model, number, logits)
-  if not missing:
-    yield logits
+  folder = _kept_folder(model_dir)
+  index = _index(folder)
+  if index is None or checkpoint is None:
+    return None
+  now = checkpoints.sums(checkpoint)
+  same = {
+      member.network: member for member in index.members
+      if all(now.get(name) == value for name, value in member.sums.items())}
+  if not same.keys() >= set(networks):
+    return None
+  try:
+    members = {name: same[name].read(folder) for name in networks}
+  except (EOFError, OSError, ValueError, tf_compat.v1.errors.OpError):
+    # They are cut, or the next iteration's files have replaced them.
+    return None
+  return RecordedLogits(members, {}, index.batches,
+                        {name: same[name].sums for name in networks})
+
+
+def keep(model_dir: str, recording: RecordedLogits) -> None:
+  """Keeps the logits of networks for the next iteration, and no others.
+
+  Where there is no space for them, a warning says so.
+
+  Args:
+    model_dir: str.
+    recording: `RecordedLogits` of all networks. Those without sums are left
+      out.
+  """
+  folder = _kept_folder(model_dir)
+  members = {name: member for name, member in recording.members.items()
+             if recording.sums.get(name)}
+  if not members:
     return
-  known = logits_library.of_previous(model, number, checkpoint)
-  if known is not None:
-    if (known.batches, known.features) == (logits.batches, logits.features):
-      yield merged([known, logits])
-      return
-    logging.info(
-        "Iteration %d: evaluator.input_fn gives other data than in the "
-        "iteration before, so the networks of earlier iterations are run on "
-        "it again.", number)
-  with tempfile.TemporaryDirectory() as folder:
-    _recorded(model._replace(part=()), number, checkpoint, folder, True,
-              lambda session: session)
-    yield merged([read(folder), logits])
+  try:
+    used = _write_members(
+        recording._replace(members=members, graphs={}), folder)
+    for name in files.names(folder):
+      if name.endswith(".npy") and name not in used:
+        tf_compat.v1.io.gfile.remove(os.path.join(folder, name))
+  except (OSError, tf_compat.v1.errors.OpError) as error:
+    logging.warning(
+        "The logits of %d networks are not kept in model_dir %r: %s. The next "
+        "iteration records them again.", len(members), model_dir,
+        error_text.first_line(error))

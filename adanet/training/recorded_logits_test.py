@@ -1,234 +1,84 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what is recorded of networks, and of its files, by hand.
+"""Tests of logits as values and in files, with networks written by hand.
 
-`adanet/estimator:fitted_test` and `earlier_networks_test` there have whole
-searches.
+`adanet/estimator:earlier_networks_test` has whole searches.
 """
 
-import contextlib
-import hashlib
+import errno
+import json
 import os
-import types
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import ensemble
-from adanet import heads
-from adanet import subnetwork
 from adanet import tf_compat
-from adanet.core import subnetworks
+from adanet.core import checkpoints
+from adanet.testing import variables
 from adanet.training import recorded_logits
 import numpy as np
 
 v1 = tf_compat.v1
 _Batch = recorded_logits.RecordedBatch
-_LABELS = ("labels",)
+_A, _B, _C = (0, "a"), (1, "b"), (1, "c")
+_VALUES = {_A: [1.], _B: [2., 3.], _C: [4.]}
+_BATCHES = _Batch(2, "d0", "f0"), _Batch(2, "d1", "f1"), _Batch(1, "d2", "f2")
 
 
-def _sparse(indices, values, shape):
-  return v1.SparseTensorValue(
-      np.int64(indices).reshape([-1, len(shape)]), np.float32(values),
-      np.int64(shape))
+def _variable(network):
+  t, builder = network
+  return f"adanet/iteration_{t}/subnetwork_t{t}_{builder}/w"
 
 
-def _sha(*parts):
-  return hashlib.sha256(b"".join(parts)).hexdigest()
+def _logits(network, scale=1.):
+  """Returns logits for three examples that tell which network it is."""
+  t, name = network
+  return np.float32([[t], [ord(name)], [7.]]) * np.float32(scale)
 
 
-def _task(head, features, labels):
-  return subnetworks.LearningTask(
-      head, None, features, labels, "eval", applies_head=False)
+def _recording(*names, scale=1., **attributes):
+  return recorded_logits.RecordedLogits(**{
+      "members": {name: ensemble.Member(_logits(name, scale), name[0] + .5)
+                  for name in names},
+      "inputs": {}, "batches": _BATCHES,
+      "sums": {name: {_variable(name): 1} for name in names}, **attributes})
 
 
-class DigestTest(parameterized.TestCase):
+class MergedRecordsTest(parameterized.TestCase):
 
-  def test_by_hand(self):
-    value = np.float32([[1.], [2.]])
-    self.assertEqual(_sha(b"<f4 (2, 1) ", value.tobytes()),
-                     recorded_logits.digest([value]))
-    self.assertEqual(
-        _sha(b"<f4 (2, 1) ", value.tobytes(), b"|O (2,) ", b"[b'a', b'bc']"),
-        recorded_logits.digest([value, np.array([b"a", b"bc"], object)]))
-    self.assertEqual(_sha(), recorded_logits.digest([]))
+  def test_order_is_that_of_the_records(self):
+    self.assertEqual([_C, _A, _B], list(recorded_logits.merged(
+        [_recording(_C, _A), _recording(_A, _B)]).members))
 
-  def test_layout_in_memory_does_not_matter(self):
-    value = np.float32([[1., 2.], [3., 4.]])
-    self.assertEqual(recorded_logits.digest([value]),
-                     recorded_logits.digest([np.asfortranarray(value)]))
-    self.assertEqual(recorded_logits.digest([value[:, 0]]),
-                     recorded_logits.digest([np.float32([1., 3.])]))
-
-  def test_of_sparse(self):
-    value = _sparse([[0, 2]], [5.], [1, 3])
-    self.assertEqual(recorded_logits.digest([value]),
-                     recorded_logits.digest(list(value)))
-
-  def test_differs(self):
-    digests = [recorded_logits.digest(values) for values in (
-        [np.float32([1., 2.])], [np.float32([2., 1.])],
-        [np.float32([[1., 2.]])], [np.float64([1., 2.])],
-        [np.float32([1.]), np.float32([2.])],
-        [np.array([b"ab", b"c"], object)], [np.array([b"a", b"bc"], object)],
-        [_sparse([[0, 1]], [1.], [1, 3])], [_sparse([[0, 2]], [1.], [1, 3])],
-        [_sparse([[0, 2]], [1.], [1, 4])])]
-    self.assertLen(set(digests), len(digests))
-
-
-class BatchValuesTest(parameterized.TestCase):
-
-  def test_parts(self):
-    value = _sparse([[0, 1]], [3.], [2, 4])
-    self.assertLen(recorded_logits.parts(np.zeros([2])), 1)
-    for got, expected in zip(recorded_logits.parts(value), (
-        [[0, 1]], [3.], [2, 4])):
-      np.testing.assert_array_equal(expected, got)
-    with v1.Graph().as_default():
-      tensor = v1.SparseTensor([[0, 1]], [3.], [2, 4])
-      self.assertEqual(
-          [tensor.indices.name, tensor.values.name, tensor.dense_shape.name],
-          [part.name for part in recorded_logits.parts(tensor)])
-
-  def test_concatenated_arrays(self):
-    np.testing.assert_array_equal(
-        [[1.], [2.], [3.]], recorded_logits.concatenated(
-            [np.float32([[1.], [2.]]), np.float32([[3.]])]))
-
-  def test_concatenated_sparse(self):
-    values = [_sparse([[0, 1], [1, 0]], [1., 2.], [2, 2]),
-              _sparse([], [], [3, 5]),
-              _sparse([[0, 3]], [3.], [1, 4])]
-    got = recorded_logits.concatenated(values)
-    np.testing.assert_array_equal([[0, 1], [1, 0], [5, 3]], got.indices)
-    np.testing.assert_array_equal([1., 2., 3.], got.values)
-    np.testing.assert_array_equal([6, 5], got.dense_shape)
+  def test_of_several_the_first_one_counts(self):
+    first = _recording(_A, sums={_A: {"v": 1}}, graphs={"g": {"Add": 1}})
+    got = recorded_logits.merged([first, _recording(
+        _A, _B, scale=2., sums={_A: {"v": 2}, _B: {"w": 3}},
+        graphs={"g": {"Add": 2}, "h": {}}, inputs={("labels",): 1})])
+    self.assertEqual([0., 2.], [one.logits[0, 0]
+                                for one in got.members.values()])
+    self.assertEqual({_A: {"v": 1}, _B: {"w": 3}}, got.sums)
+    self.assertEqual({"g": {"Add": 1}, "h": {}}, got.graphs)
+    self.assertEqual({("labels",): 1}, got.inputs)
     # What is given stays as it was.
-    np.testing.assert_array_equal([[0, 3]], values[2].indices)
-
-
-class OfGraphTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    stack = contextlib.ExitStack()
-    stack.enter_context(v1.Graph().as_default())
-    self.addCleanup(stack.close)
-
-  def test_tensors_of(self):
-    one, two, labels = (v1.ones([2, 1]) for _ in range(3))
-    got = recorded_logits.tensors_of(_task(
-        None, {"b": two, "a": {"c": one}}, labels))
-    # In one order, whatever that of the dict is.
-    self.assertEqual(
-        [(("features", "a", "c"), one.name), (("features", "b"), two.name),
-         (("labels",), labels.name)],
-        [(path, tensor.name) for path, tensor in got.items()])
-    self.assertCountEqual(
-        [("features",)], recorded_logits.tensors_of(_task(None, one, None)))
-
-  def test_components(self):
-    sparse = v1.SparseTensor([[0, 1]], [3.], [2, 4])
-    dense = v1.ones([2, 1])
-    got = recorded_logits.components(
-        _task(None, {"s": sparse, "d": dense}, None))
-    self.assertCountEqual(
-        [dense.name, sparse.indices.name, sparse.values.name,
-         sparse.dense_shape.name], [tensor.name for tensor in got])
+    self.assertEqual([_A], list(first.members))
 
   @parameterized.named_parameters(
-      ("labels", None, lambda x, w: 2. * x, [_LABELS]),
-      ("weights", "w", lambda x, w: 2. * x, [_LABELS, ("features", "w")]),
-      ("weights_that_the_network_reads", "w", lambda x, w: w * x,
-       [_LABELS, ("features", "w")]),
-      ("network_that_reads_them", None, lambda x, w: w * x, [_LABELS]))
-  def test_loss_inputs(self, weight_column, network, expected):
-    features = {"x": v1.ones([2, 1]), "w": v1.ones([2, 1])}
-    labels = v1.ones([2, 1])
-    got = recorded_logits.loss_inputs(
-        _task(heads.RegressionHead(weight_column=weight_column), features,
-              labels), network(features["x"], features["w"]))
-    self.assertCountEqual(expected, got)
-    self.assertIs(labels, got[_LABELS])
-
-  def test_loss_inputs_that_are_only_checked(self):
-    def create_estimator_spec(features, labels, **unused):
-      with v1.control_dependencies([v1.check_numerics(features["c"], "")]):
-        return types.SimpleNamespace(loss=v1.reduce_sum(labels))
-
-    x, checked, labels = (v1.ones([2, 1]) for _ in range(3))
-    got = recorded_logits.loss_inputs(
-        _task(types.SimpleNamespace(
-            logits_dimension=1, create_estimator_spec=create_estimator_spec),
-              {"x": x, "c": checked}, labels), 2. * x)
-    self.assertCountEqual([_LABELS, ("features", "c")], got)
-
-  def test_loss_inputs_of_several_heads(self):
-    head = heads.MultiHead([
-        heads.RegressionHead(name="a", weight_column="w"),
-        heads.RegressionHead(name="b")])
-    features = {"x": v1.ones([2, 1]), "w": v1.ones([2, 1])}
-    got = recorded_logits.loss_inputs(
-        _task(head, features, {name: v1.ones([2, 1]) for name in "ab"}),
-        {"a": features["x"] * 2., "b": features["x"] * 3.})
-    self.assertCountEqual(
-        [("labels", "a"), ("labels", "b"), ("features", "w")], got)
-
-  def test_loss_inputs_of_sparse_labels(self):
-    labels = v1.SparseTensor(
-        *(v1.constant(value, v1.int64) for value in ([[0, 0]], [1], [2, 1])))
-    got = recorded_logits.loss_inputs(
-        _task(heads.MultiLabelHead(3), {"x": v1.ones([2, 1])}, labels),
-        v1.ones([2, 3]))
-    self.assertEqual([_LABELS], list(got))
-    self.assertIs(labels, got[_LABELS])
-
-  @parameterized.parameters(
-      (2, 2.), (1.5, 1.5), (np.float64(.25), .25), (lambda: v1.constant(3), 3.))
-  def test_network_fetches(self, complexity, expected):
-    complexity = complexity() if callable(complexity) else complexity
-    one = v1.constant([[1.], [2.]])
-    logits = {"h": one, "g": one + 1.}
-    fetched = recorded_logits.network_fetches(
-        subnetwork.Subnetwork(logits, logits, complexity))
-    with v1.Session() as session:
-      values = session.run(fetched)
-    self.assertEqual(expected, values["complexity"])
-    self.assertEqual({("g",): [[2.], [3.]], ("h",): [[1.], [2.]]}, {
-        path: array.tolist() for path, array in values["logits"].items()})
-
-
-class MemberTest(parameterized.TestCase):
-
-  def test_member(self):
-    batches = [
-        {"logits": {(): np.float64([[1.], [2.]])}, "complexity": 1.5},
-        {"logits": {(): np.float64([[3.]])}, "complexity": 1.5}]
-    self.assertEqual([2, 1], list(map(recorded_logits.num_examples, batches)))
-    member = recorded_logits.member(batches)
-    self.assertEqual(1.5, member.complexity)
-    self.assertIs(float, type(member.complexity))
-    self.assertEqual(np.float32, member.logits.dtype)
-    self.assertEqual([[1.], [2.], [3.]], member.logits.tolist())
-
-  def test_member_of_several_heads(self):
-    batches = [
-        {"logits": {("a",): np.float32([[value]]),
-                    ("b",): np.float32([[value, -value]])}, "complexity": 0.}
-        for value in (1., 2.)]
-    self.assertEqual([1, 1], list(map(recorded_logits.num_examples, batches)))
-    logits = recorded_logits.member(batches).logits
-    self.assertEqual({"a": [[1.], [2.]], "b": [[1., -1.], [2., -2.]]},
-                     {head: array.tolist() for head, array in logits.items()})
-
-
-def _recording(names=(), **attributes):
-  """Returns a record of networks whose logits tell which ones they are."""
-  return recorded_logits.RecordedLogits(**{
-      "members": {(t, name): ensemble.Member(np.float32([[t]]), float(t))
-                  for t, name in names},
-      "previous": None, "inputs": {}, "batches": (_Batch(1, "d"),),
-      **attributes})
+      ("labels", (_BATCHES[0], _Batch(2, "e", "f1"), _BATCHES[2]), 1),
+      ("size", _BATCHES[:2] + (_Batch(2, "d2", "f2"),), 2),
+      ("order", _BATCHES[::-1], 0),
+      ("fewer", _BATCHES[:2], 2),
+      ("more", _BATCHES + (_Batch(1, "d3", "f3"),), 3),
+      ("features", (_BATCHES[0], _Batch(2, "d1", "e"), _BATCHES[2]), 1))
+  def test_other_data(self, batches, number):
+    first = _recording(_A)
+    with self.assertRaisesRegex(
+        ValueError, f"^evaluator.input_fn: t1_b, t1_c got another batch "
+        f"{number} than others before.* shuffle with a seed$") as raised:
+      recorded_logits.merged([first, first, _recording(
+          _B, _C, batches=batches)])
+    self.assertNotIn("\n", str(raised.exception))
 
 
 class RecordFilesTest(parameterized.TestCase):
@@ -237,89 +87,237 @@ class RecordFilesTest(parameterized.TestCase):
     super().setUp()
     self._folder = os.path.join(self.create_tempdir().full_path, "new")
 
-  def test_written_and_read(self):
+  # The path of a local file, as TensorFlow writes that of a remote one.
+  @parameterized.parameters("", "file://")
+  def test_written_and_read(self, scheme):
+    previous = recorded_logits.PREVIOUS_ENSEMBLE
+    labels = np.array([[b"yes"], [b"no"]], object)
     given = _recording(
         members={
+            previous: ensemble.Member(np.float32([[.5], [np.nan]]), .25),
             (0, "one"): ensemble.Member(np.float64([[1.], [2.]]), 1.5),
-            (1, "two"): ensemble.Member(
-                {"y": np.float32([[3.], [4.]]),
-                 "x": np.float32([[5., 6.], [7., 8.]])}, 0.),
-            (1, "three"): ensemble.Member(np.float32([[9.], [10.]]), 2.)},
-        inputs={_LABELS: np.float32([[1.], [0.]]),
-                ("features", "s"): _sparse([[1, 0]], [4.], [2, 1])},
-        batches=(_Batch(2, "d"),), features=("f",),
-        variables={(0, "one"): ("v", "w")}, graphs={"t0_one": {"MatMul": 1}})
-    recorded_logits.write(given, self._folder)
-    got = recorded_logits.read(self._folder)
-    self.assertEqual([(0, "one"), (1, "two"), (1, "three")], list(got.members))
-    self.assertEqual([1.5, 0., 2.],
+            (1, "two/too"): ensemble.Member(
+                {"y": np.float32([[3., 4.]]).T,
+                 "x": np.float32([[5., 6.], [7., 8.]])}, np.inf),
+            (1, "three"): ensemble.Member({3: np.float32([[9.], [10.]])}, 2.)},
+        inputs={("labels",): labels, ("features", 0): np.zeros([2, 1])},
+        batches=(_Batch(2, "d"),), sums={(0, "one"): {"v": 3}},
+        graphs={"t0_one": {"MatMul": 1}})
+    recorded_logits.write(given, scheme + self._folder)
+    got = recorded_logits.read(scheme + self._folder)
+    self.assertEqual(list(given.members), list(got.members))
+    self.assertEqual([.25, 1.5, np.inf, 2.],
                      [one.complexity for one in got.members.values()])
-    one, two, three = (one.logits for one in got.members.values())
+    _, one, two, three = (one.logits for one in got.members.values())
     self.assertEqual(np.float32, one.dtype)
+    self.assertEqual(not scheme, isinstance(one, np.memmap))
     self.assertEqual([[1.], [2.]], one.tolist())
-    self.assertEqual([[9.], [10.]], three.tolist())
-    self.assertEqual({"x": [[5., 6.], [7., 8.]], "y": [[3.], [4.]]},
+    self.assertEqual({"y": [[3.], [4.]], "x": [[5., 6.], [7., 8.]]},
                      {head: array.tolist() for head, array in two.items()})
-    self.assertEqual([[1.], [0.]], got.inputs[_LABELS].tolist())
-    self.assertEqual(recorded_logits.digest(given.inputs.values()),
-                     recorded_logits.digest(got.inputs.values()))
-    self.assertIsNone(got.previous)
-    for name in ("batches", "features", "variables", "graphs"):
-      self.assertEqual(getattr(given, name), getattr(got, name))
+    self.assertEqual([3], list(three))
+    np.testing.assert_array_equal(
+        [[.5], [np.nan]], got.members[previous].logits)
+    self.assertEqual(list(given.inputs), list(got.inputs))
+    self.assertEqual(labels.tolist(), got.inputs["labels",].tolist())
+    self.assertEqual({"v": 3}, got.sums[0, "one"])
+    self.assertEqual((given.batches, given.graphs), (got.batches, got.graphs))
+
+  def test_is_read_when_used(self):
+    recorded_logits.write(_recording(_A), self._folder)
+    got = recorded_logits.read(self._folder).members[_A].logits
+    with self.assertRaises(ValueError):
+      got[0] = 1.
 
   def test_not_written(self):
-    with self.assertRaises(v1.errors.NotFoundError):
+    with self.assertRaisesRegex(FileNotFoundError, "new has no library.json"):
       recorded_logits.read(self._folder)
 
 
-class CompletedTest(parameterized.TestCase):
+class _KeptCase(parameterized.TestCase):
 
-  def _completed(self, logits, missing, known):
-    """Completes logits; what it runs again has the labels ("again",)."""
-    def run_again(model, number, checkpoint, folder, *unused):
-      self.assertEqual(
-          ("part", (), 1, "c"), (*model, number, checkpoint))
-      recorded_logits.write(_recording(
-          [(0, "a")], batches=(_Batch(1, "now"),), inputs={"again": 1}), folder)
+  def setUp(self):
+    super().setUp()
+    self._path = self.create_tempdir().full_path
+    self._folder = os.path.join(self._path, "logits")
+    self._checkpoint = self._saved()
 
-    library = recorded_logits.logits_library
-    model = mock.Mock(_replace=lambda **changed: next(iter(changed.items())))
-    with mock.patch.object(library, "missing", return_value=missing), (
-        mock.patch.object(library, "of_previous", return_value=known)), (
-            mock.patch.object(recorded_logits, "_recorded", run_again)):
-      with recorded_logits.completed(model, 1, "c", logits) as completed:
-        # The files are there until the end.
-        return completed, {name: one.logits.tolist()
-                           for name, one in completed.members.items()}
+  def _saved(self, **changed):
+    """Writes a checkpoint, with other values of some networks; None: without.
+    """
+    values = {network: changed.get(network[1], value)
+              for network, value in _VALUES.items()}
+    return variables.save(
+        os.path.join(self.create_tempdir().full_path, "model.ckpt"),
+        {_variable(network): np.float32(value)
+         for network, value in values.items() if value is not None})
 
-  def test_none_is_missing(self):
-    logits = _recording([(1, "b")])
-    self.assertIs(logits, self._completed(logits, [], None)[0])
+  def _recording(self, *names, checkpoint=None, **attributes):
+    """Returns a record with the sums of a checkpoint."""
+    sums = checkpoints.sums(checkpoint or self._checkpoint)
+    return _recording(*names, **{"sums": {
+        name: {_variable(name): sums[_variable(name)]} for name in names},
+                                 **attributes})
 
-  def test_from_the_model_dir(self):
-    completed, values = self._completed(
-        _recording([(1, "b")], inputs={_LABELS: 2}), [(0, "a")],
-        _recording([(0, "a")]))
-    self.assertEqual([((0, "a"), [[0.]]), ((1, "b"), [[1.]])],
-                     list(values.items()))
-    self.assertEqual({_LABELS: 2}, completed.inputs)
+  def _keep(self, *names, **attributes):
+    recorded_logits.keep(self._path, self._recording(*names, **attributes))
+
+  def _read(self, *names, checkpoint=None):
+    return recorded_logits.read_kept(
+        self._path, names, checkpoint or self._checkpoint)
+
+  def _files(self):
+    """Returns dict from the value of each array's first rows to its file."""
+    return {tuple(np.load(os.path.join(self._folder, name))[:2, 0]): name
+            for name in os.listdir(self._folder) if name.endswith(".npy")}
+
+
+class ReadKeptTest(_KeptCase):
+
+  def test_what_was_kept(self):
+    self._keep(_A, _B, _C, inputs={("labels",): np.zeros([3, 1])})
+    got = self._read(_C, _A)
+    self.assertEqual([_C, _A], list(got.members))
+    for name, member in got.members.items():
+      self.assertEqual(name[0] + .5, member.complexity)
+      np.testing.assert_array_equal(_logits(name), member.logits)
+    self.assertEqual(({}, _BATCHES), (got.inputs, got.batches))
+    self.assertNotIn("inputs", os.listdir(self._folder))
+    # What is known goes on to the next iteration.
+    before = self._files()
+    recorded_logits.keep(self._path, got)
+    self.assertEqual({value: name for value, name in before.items()
+                      if value[1] != ord("b")}, self._files())
+
+  def test_one_that_was_not_kept(self):
+    self.assertIsNone(self._read(_A))
+    self._keep(_A)
+    self.assertIsNone(self._read(_A, _B))
+    self.assertIsNone(recorded_logits.read_kept(self._path, [_A], None))
+    self.assertIsNotNone(self._read(_A))
+
+  # Only the networks that are asked for must be the same.
+  @parameterized.parameters(
+      ({"b": [2., 3.5]},), ({"b": [3., 2.]},), ({"b": None},))
+  def test_other_variables(self, changed):
+    self._keep(_A, _B)
+    checkpoint = self._saved(**changed)
+    self.assertIsNone(self._read(_A, _B, checkpoint=checkpoint))
+    self.assertIsNone(self._read(_B, checkpoint=checkpoint))
+    self.assertEqual(
+        [_A], list(self._read(_A, checkpoint=checkpoint).members))
+
+  @parameterized.parameters(
+      (b"",), (b"{",), (b"[]",), (b"null",), (b"\xff",), (b'{"members": 3}',))
+  def test_index_that_is_broken(self, content):
+    self._keep(_A)
+    with open(os.path.join(self._folder, "library.json"), "wb") as f:
+      f.write(content)
+    self.assertIsNone(self._read(_A))
+    self.assertEqual({}, recorded_logits.kept_variables(self._path))
+    self._keep(_A)
+    self.assertIsNotNone(self._read(_A))
+
+  def test_index_of_a_later_version(self):
+    self._keep(_A)
+    path = os.path.join(self._folder, "library.json")
+    with open(path, encoding="utf-8") as f:
+      index = json.load(f)
+    with open(path, "w", encoding="utf-8") as f:
+      json.dump(dict(index, new=1), f)
+    self.assertIsNotNone(self._read(_A))
+
+  @parameterized.parameters(None, 0, 20, -4)
+  def test_array_that_is_cut(self, size):
+    """With None it is gone; with -4 its last value is."""
+    self._keep(_A, _B)
+    path = os.path.join(self._folder, self._files()[0., ord("a")])
+    if size is None:
+      os.remove(path)
+    else:
+      os.truncate(path, size if size >= 0 else os.path.getsize(path) + size)
+    self.assertIsNone(self._read(_A, _B))
+    self.assertIsNotNone(self._read(_B))
+
+  def test_checkpoint_that_is_broken_is_an_error(self):
+    self._keep(_A)
+    with self.assertRaises(checkpoints.CheckpointError):
+      self._read(_A, checkpoint=os.path.join(self._path, "model.ckpt-1"))
+
+
+class KeepTest(_KeptCase):
+
+  def test_variables(self):
+    sums = {_A: {"v": 1, "w": 2}, _B: {"w": 2}}
+    self._keep(_A, _B, sums=sums)
+    self.assertEqual({_A: ("v", "w"), _B: ("w",)},
+                     recorded_logits.kept_variables(self._path))
+
+  def test_has_the_last_ones_only(self):
+    self._keep(_A, _B)
+    before = self._files()
+    # One that is there is not written again.
+    with mock.patch.object(np, "save", wraps=np.save) as save:
+      self._keep(_A, _C)
+    save.assert_called_once()
+    after = self._files()
+    self.assertCountEqual([(0., ord("a")), (1., ord("c"))], after)
+    self.assertEqual(before[0., ord("a")], after[0., ord("a")])
 
   @parameterized.named_parameters(
-      ("not_there", None, False),
-      ("other_batches", _recording([(0, "a")], batches=(_Batch(1, "old"),)),
-       True),
-      ("other_features", _recording(
-          [(0, "a")], batches=(_Batch(1, "now"),), features=("old",)), True))
-  def test_run_again(self, known, is_said):
-    logits = _recording([(1, "b")], batches=(_Batch(1, "now"),))
-    with self.assertLogs(level="INFO") as logs:
-      recorded_logits.logging.info("begin")
-      completed, values = self._completed(logits, [(0, "a")], known)
-    self.assertEqual([(0, "a"), (1, "b")], list(values))
-    self.assertEqual({"again": 1}, completed.inputs)
-    self.assertEqual(is_said, any(
-        "Iteration 1: evaluator.input_fn gives other data than" in line
-        for line in logs.output))
+      ("batches", {"batches": _BATCHES[::-1]}, {}),
+      ("features", {"batches": (_Batch(2, "d0", "e"),) + _BATCHES[1:]}, {}),
+      ("variables", {}, {"a": [1.5]}))
+  def test_others_replace_them(self, attributes, values):
+    self._keep(_A)
+    checkpoint = self._saved(**values)
+    self._keep(_A, scale=2., checkpoint=checkpoint, **attributes)
+    self.assertCountEqual([(0., 2. * ord("a"))], self._files())
+    np.testing.assert_array_equal(
+        _logits(_A, 2.),
+        self._read(_A, checkpoint=checkpoint).members[_A].logits)
+
+  def test_not_one_that_could_not_be_recognized(self):
+    recorded_logits.keep(self._path, _recording(_A, sums={_A: {}}))
+    self.assertFalse(os.path.exists(self._folder))
+    self._keep(_A, _B, sums={_A: {"v": 1}, _B: {}})
+    self.assertCountEqual([(0., ord("a"))], self._files())
+    self.assertEqual([_A], list(recorded_logits.kept_variables(self._path)))
+
+  @parameterized.parameters(
+      (OSError(errno.ENOSPC, "No space left\nat all"),),
+      (v1.errors.ResourceExhaustedError(None, None, "No space left\nat all"),))
+  def test_no_space(self, error):
+    self._keep(_A)
+    before = self._files()
+    with self.assertLogs(level="WARNING") as logs, mock.patch.object(
+        np, "save", side_effect=error):
+      self._keep(_A, _B)
+    line, = logs.output
+    self.assertRegex(
+        line, "The logits of 2 networks are not kept in model_dir .*: .*No "
+        "space left.*. The next iteration records them again.$")
+    self.assertNotIn("\n", line)
+    self.assertEqual(before, self._files())
+    self.assertIsNotNone(self._read(_A))
+
+
+class _BuildsEnsembler(ensemble.GreedyEnsembler):
+  """A fitted one that asks for the ensemble before it."""
+
+  def build_ensemble(self, *args, **kwargs):
+    return super().build_ensemble(*args, **kwargs)
+
+
+class IsKeptTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ([ensemble.GreedyEnsembler()], True),
+      ([_BuildsEnsembler()], False),
+      ([ensemble.ComplexityRegularizedEnsembler()], False),
+      ([ensemble.GreedyEnsembler(), ensemble.MeanEnsembler()], False))
+  def test_is_kept(self, ensemblers, expected):
+    self.assertEqual(expected, recorded_logits.is_kept(
+        mock.Mock(ensemblers=ensemblers)))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
-from adanet.training import logits_library
 from adanet.training import loop as loop_lib
 from adanet.training import model as model_lib
+from adanet.training import recorded_logits
 from adanet.training import recording
 from adanet.training import saving
 from adanet.training import sessions
@@ -227,7 +227,7 @@ class IterationTraining:
     model, number = self._model, self._start.number
     return carried.Carried(
         self._start.checkpoint, model.history(number), number,
-        logits_library.variables(model.model_dir.path)).load
+        recorded_logits.kept_variables(model.model_dir.path)).load
 
   def _make_saver(self):
     """Returns the `CheckpointSaver` of the chief."""

@@ -48,6 +48,7 @@ from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import results
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
+from adanet.training import held_out_pass
 from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import trained as trained_lib
@@ -173,7 +174,7 @@ class EvaluationRequests:
 def evaluated(model: model_lib.Model, request: EvaluationRequest,
               share: Sequence[str],
               watched: Callable[[Any], Any] = lambda session: session,
-              with_previous: bool = False) -> Any:
+              is_first: bool = False) -> Any:
   """Returns the answer of a request about some builders and their ensembles.
 
   It is JSON.
@@ -183,7 +184,7 @@ def evaluated(model: model_lib.Model, request: EvaluationRequest,
     request: `EvaluationRequest`.
     share: the names of the builders.
     watched: see `candidates.compared`.
-    with_previous: see `recorded_logits.record`.
+    is_first: see `held_out_pass.record`.
   """
   model = model._replace(part=tuple(share), config=model.config.replace(
       tf_random_seed=request.seed))
@@ -193,9 +194,9 @@ def evaluated(model: model_lib.Model, request: EvaluationRequest,
     return list(candidates_lib.compared(model, number, checkpoint, watched))
   if request.kind == EvaluationKind.LOGITS:
     name = uuid.uuid4().hex  # The model_dir may have another path elsewhere.
-    logits_lib.record(
-        model, number, checkpoint, os.path.join(_logits_folder(model), name),
-        with_previous, watched)
+    _, logits = held_out_pass.record(
+        model, number, checkpoint, is_first, watched)
+    logits_lib.write(logits, os.path.join(_logits_folder(model), name))
     return name
   return [results.to_json(report._asdict())
           for report in candidates_lib.reports(
@@ -328,7 +329,7 @@ class SharedEvaluation:
     logging.info(
         "Iteration %d: the chief evaluates %s, and %d workers the others.",
         request.iteration, generation_lib.first_names(own), len(pending))
-    answers = [evaluated(self._model, request, own, with_previous=True)]
+    answers = [evaluated(self._model, request, own, is_first=True)]
     wait = self._connection.wait("see what these workers print")
     begin_time = time.monotonic() + _BEGIN_SECS
     look_time = 0.

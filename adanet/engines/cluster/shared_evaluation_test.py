@@ -300,8 +300,10 @@ class SharedEvaluationTest(_Test):
     with mock.patch.multiple(
         shared_evaluation.logits_lib, read=lambda folder: read.append(
             folder.startswith(self.path) and os.path.isdir(folder)), merged=len,
-        record=lambda model, number, checkpoint, folder, *_: os.makedirs(
-            folder)), shared.logits(self._candidates()) as num_parts:
+        write=lambda logits, folder: os.makedirs(folder)), mock.patch.object(
+            shared_evaluation.held_out_pass, "record",
+            return_value=(None, None)), shared.logits(
+                self._candidates()) as num_parts:
       self.assertEqual(3, num_parts)
     self.assertEqual([True] * 3, read)
     self.assertFalse(os.path.exists(os.path.join(

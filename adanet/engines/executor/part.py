@@ -37,6 +37,7 @@ from adanet.engines.executor import pickled_search
 from adanet.tf_compat import files as tf_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
+from adanet.training import held_out_pass
 from adanet.training import loop as loop_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import signals
@@ -334,11 +335,10 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
       compared = candidates_lib.compared(model, number, checkpoint)
     if part_request.records:
       logits = os.path.join(attempt, "library")
+      recorded = held_out_pass.record(
+          model, number, checkpoint, part_request.is_first)[1]
       request.retry_until_space(
-          lambda: logits_lib.record(
-              model, number, checkpoint, logits,
-              with_previous=part_request.is_first),
-          part_request.model_dir)
+          lambda: logits_lib.write(recorded, logits), part_request.model_dir)
     if model.report_materializer and not candidates_lib.needs_all(
         model.report_materializer):
       reports = tuple(candidates_lib.reports(

@@ -1,0 +1,196 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs trained networks over the evaluator's data, once.
+
+An iteration runs its new networks only, where the logits of the previous
+ensemble's members were kept; see `recorded_logits`.
+"""
+
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+
+from adanet import ensemble as ensemble_lib
+from adanet import log as logging
+from adanet import tf_compat
+from adanet.core import checkpoints
+from adanet.core import earlier_winners
+from adanet.core import evaluation
+from adanet.core import iteration as iteration_lib
+from adanet.training import carried
+from adanet.training import head_loss
+from adanet.training import model as model_lib
+from adanet.training import recorded_logits as logits_lib
+from adanet.training import sessions
+import numpy as np
+
+_Recorded = Tuple[iteration_lib.Iteration, logits_lib.RecordedLogits]
+
+
+def _networks(iteration, with_previous, with_ensemble):
+  """Returns the logits, and the complexity, of all that is recorded."""
+  previous = iteration.previous if with_previous else None
+  found = {}
+  if previous is not None and with_ensemble:
+    found[logits_lib.PREVIOUS_ENSEMBLE] = previous.ensemble.logits, getattr(
+        previous.ensemble, "complexity_regularization", None)
+  networks = list(zip(previous.architecture.subnetworks,
+                      previous.subnetworks)) if previous else []
+  networks += [((iteration.number, spec.builder.name), spec.subnetwork)
+               for spec in iteration.subnetworks]
+  for name, network in networks:
+    found[name] = network.logits, network.complexity
+  return found
+
+
+def variable_sums(networks: Iterable[logits_lib.Network], checkpoint: str
+                 ) -> Dict[logits_lib.Network, Dict[str, int]]:
+  """Returns the checksums of networks' variables; see `RecordedLogits`.
+
+  Args:
+    networks: their names. They are in the default graph, which is not for
+      training, so an optimizer has no variables in it.
+    checkpoint: str, the prefix of the checkpoint that has their values.
+  """
+  sums = checkpoints.sums(checkpoint)
+  names = sessions.saved_names()
+  found: Dict[logits_lib.Network, Dict[str, int]] = {}
+  for network in networks:
+    own = [name for name in names
+           if name.startswith(carried.network_scope(*network))]
+    # A variable that is in parts has none.
+    if all(name in sums for name in own):
+      found[network] = {name: sums[name] for name in own}
+  return found
+
+
+def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
+           is_first: bool = True,
+           watched: Callable[[Any], Any] = lambda session: session
+          ) -> _Recorded:
+  """Records the new networks of an iteration, or of a part of it.
+
+  Where an ensembler builds on the previous ensemble, the first part records the
+  logits of that and of its networks, too.
+
+  Args:
+    model: `Model`, with an evaluator.
+    number: int, the iteration's.
+    checkpoint: str, the prefix of the checkpoint that has their values; None
+      for the initial ones.
+    is_first: whether this is the first part.
+    watched: function from the session to the one that is used.
+
+  Returns:
+    The `Iteration` of the graph that it has built for that, and
+    `RecordedLogits`.
+
+  Raises:
+    EmptyInputError: the evaluator's input has no batch.
+    ValueError: what the loss needs of the input is not dense.
+  """
+  return _run(model, number, checkpoint,
+              is_first and not logits_lib.is_kept(model.search), watched)
+
+
+def _run(model, number, checkpoint, with_previous,
+         watched=lambda session: session):
+  """Records in one pass over the data; see `record`."""
+  evaluator = model.rules.evaluator
+  is_kept = logits_lib.is_kept(model.search)
+  model = model._replace(applies_head=False, with_members=with_previous)
+  with model.graph(evaluator.input_fn, "eval", number) as built:
+    networks = _networks(
+        built.iteration, with_previous, with_ensemble=not is_kept)
+    fetches = {
+        "logits": {name: logits_lib.by_head(logits)
+                   for name, (logits, _) in networks.items()},
+        "complexities": {
+            name: tf_compat.v1.cast(0. if complexity is None else complexity,
+                                    tf_compat.v1.float32)
+            for name, (_, complexity) in networks.items()},
+        "inputs": head_loss.loss_inputs(
+            built.task, next(iter(networks.values()))[0]),
+        "features": head_loss.components(built.task) if is_kept else []}
+    sums = variable_sums(networks, checkpoint) if is_kept and checkpoint else {}
+
+    def run(session):
+      batch = session.run(fetches)
+      # The values would take memory for all batches at once.
+      return dict(batch, features=is_kept and head_loss.digest(
+          batch["features"]) or "")
+
+    with model.session(built, checkpoint) as (session, _):
+      session = watched(session)
+      batches = list(evaluation.batches(
+          session, lambda: run(session), getattr(evaluator, "steps", None),
+          "evaluator.input_fn"))
+  return built.iteration, _recorded(
+      batches, sums=sums, graphs=built.iteration.graphs)
+
+
+def _recorded(batches, **of_graph):
+  """Returns `RecordedLogits` of fetched values, from which it takes logits."""
+  first = batches[0]
+  found = tuple(
+      logits_lib.RecordedBatch(
+          len(next(iter(next(iter(batch["logits"].values())).values()))),
+          head_loss.digest(batch["inputs"].values()), batch["features"])
+      for batch in batches)
+
+  def taken(name, head):
+    # Only one array is in memory twice.
+    array = np.concatenate([
+        batch["logits"][name].pop(head) for batch in batches]).astype(
+            np.float32, copy=False)
+    array.setflags(write=False)  # As one that is mapped from a file.
+    return array
+
+  members = {
+      name: ensemble_lib.Member(logits_lib.of_heads({
+          head: taken(name, head) for head in list(first["logits"][name])}),
+                                float(complexity))
+      for name, complexity in first["complexities"].items()}
+  return logits_lib.RecordedLogits(
+      members, {
+          path: np.concatenate([batch["inputs"][path] for batch in batches])
+          for path in first["inputs"]}, found, **of_graph)
+
+
+def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
+              logits: logits_lib.RecordedLogits) -> logits_lib.RecordedLogits:
+  """Adds the members of the previous ensemble, if they are not there.
+
+  They are taken from the model_dir, if it has them on the same data. If not,
+  they are run on the data again.
+
+  Args:
+    model: see `record`.
+    number: see `record`.
+    checkpoint: see `record`.
+    logits: `RecordedLogits` from `record`, of all parts.
+
+  Raises:
+    ValueError: they were recorded on other data.
+  """
+  latest = earlier_winners.latest(
+      model.history(number), [e.name for e in model.search.ensemblers
+                              if iteration_lib.is_fitted(e)])
+  members = latest.architecture.subnetworks if latest else ()
+  if all(name in logits.members for name in members):
+    return logits
+  known = logits_lib.read_kept(model.model_dir.path, members, checkpoint)
+  if known is not None:
+    if known.batches == logits.batches:
+      return logits_lib.merged([known, logits])
+    logging.info(
+        "Iteration %d: evaluator.input_fn gives other data than in the "
+        "iteration before, so the networks of earlier iterations are run on "
+        "it again.", number)
+  _, before = _run(model._replace(part=()), number, checkpoint, True)
+  return logits_lib.merged([before, logits])
+
+
+def recorded(model: model_lib.Model, number: int, checkpoint: Optional[str]
+            ) -> _Recorded:
+  """Records all networks of an iteration; see `record` and `completed`."""
+  iteration, logits = record(model, number, checkpoint)
+  return iteration, completed(model, number, checkpoint, logits)

@@ -1,0 +1,256 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what is recorded of networks that a test makes.
+
+`adanet/estimator:fitted_test` and `earlier_networks_test` there have whole
+searches.
+"""
+
+import contextlib
+import os
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import ensemble
+from adanet import heads
+from adanet import subnetwork
+from adanet import tf_compat
+from adanet.core import architecture
+from adanet.core import checkpoints
+from adanet.core import subnetworks
+from adanet.testing import variables
+from adanet.training import head_loss
+from adanet.training import held_out_pass
+from adanet.training import recorded_logits
+import numpy as np
+
+v1 = tf_compat.v1
+_Batch = recorded_logits.RecordedBatch
+_LABELS, _WEIGHT = ("labels",), ("features", "w")
+_X = np.float32([[1.], [2.], [3.], [4.], [5.]])
+_GREEDY = ensemble.GreedyEnsembler()
+_MEAN = ensemble.MeanEnsembler()
+
+
+def _network(logits, complexity):
+  return subnetwork.Subnetwork(logits, logits, complexity)
+
+
+class _Model:
+  """Has networks that multiply x by 10 and more, and a previous ensemble."""
+
+  def __init__(self, complexity=0., ensembler=_GREEDY, several=False,
+               dtype=v1.float32):
+    self.search = types.SimpleNamespace(ensemblers=[_GREEDY, ensembler])
+    self.rules = types.SimpleNamespace(
+        evaluator=types.SimpleNamespace(input_fn="input_fn"))
+    self.replaced = []
+    self._complexity = complexity
+    self._several = several
+    self._dtype = dtype
+
+  def _replace(self, **changed):
+    self.replaced.append(changed)
+    return self
+
+  @contextlib.contextmanager
+  def graph(self, input_fn, mode, number):
+    """Has batches of two, two and one examples."""
+    assert (input_fn, mode) == ("input_fn", "eval")
+    with v1.Graph().as_default():
+      iterator = v1.data.make_initializable_iterator(
+          v1.data.Dataset.from_tensor_slices(
+              ({"x": _X, "w": _X + .5}, -_X)).batch(2))
+      features, labels = iterator.get_next()
+
+      def times(factor):
+        logits = v1.cast(features["x"], self._dtype) * factor
+        return {"b": logits, "a": -logits} if self._several else logits
+
+      head = heads.RegressionHead(weight_column="w")
+      if self._several:
+        labels = dict.fromkeys("ab", labels)
+        head = heads.MultiHead([
+            heads.RegressionHead(name=name, weight_column="w")
+            for name in "ab"])
+      complexity = self._complexity
+      if callable(complexity):
+        complexity = complexity()
+      yield types.SimpleNamespace(
+          iteration=types.SimpleNamespace(
+              number=number, graphs={"g": {"Mul": 1}},
+              previous=types.SimpleNamespace(
+                  ensemble=types.SimpleNamespace(
+                      logits=times(7.), complexity_regularization=None),
+                  architecture=types.SimpleNamespace(subnetworks=((0, "p"),)),
+                  subnetworks=(_network(times(8.), 2.),)),
+              subnetworks=[types.SimpleNamespace(
+                  builder=types.SimpleNamespace(name=name),
+                  subnetwork=_network(times(factor), complexity))
+                           for name, factor in (("n", 10.), ("m", 20.))]),
+          task=subnetworks.LearningTask(
+              head, None, features, labels, "eval", applies_head=False),
+          initializer=iterator.initializer)
+
+  @contextlib.contextmanager
+  def session(self, built, checkpoint):
+    with v1.Session() as session:
+      session.run(built.initializer)
+      yield session, checkpoint
+
+
+class RecordTest(parameterized.TestCase):
+
+  def test_new_networks(self):
+    model = _Model()
+    watched = mock.Mock(side_effect=lambda session: session)
+    iteration, got = held_out_pass.record(model, 1, None, watched=watched)
+    self.assertEqual(1, iteration.number)
+    watched.assert_called_once()
+    self.assertEqual(
+        [{"applies_head": False, "with_members": False}], model.replaced)
+    self.assertEqual([(1, "n"), (1, "m")], list(got.members))
+    for factor, member in zip((10., 20.), got.members.values()):
+      self.assertEqual((factor * _X).tolist(), member.logits.tolist())
+      self.assertFalse(member.logits.flags.writeable)
+    self.assertEqual({"g": {"Mul": 1}}, got.graphs)
+    self.assertEqual({}, got.sums)
+    # Of the features, the loss needs the weights only.
+    self.assertCountEqual([_LABELS, _WEIGHT], got.inputs)
+    np.testing.assert_array_equal(-_X, got.inputs[_LABELS])
+    np.testing.assert_array_equal(_X + .5, got.inputs[_WEIGHT])
+    parts = [_X[:2], _X[2:4], _X[4:]]
+    self.assertEqual(
+        tuple(_Batch(len(x), head_loss.digest([x + .5, -x]),
+                     head_loss.digest([x + .5, x, -x])) for x in parts),
+        got.batches)
+
+  def test_steps(self):
+    model = _Model()
+    model.rules.evaluator.steps = 2
+    _, got = held_out_pass.record(model, 1, None)
+    self.assertEqual([2, 2], [batch.size for batch in got.batches])
+    self.assertLen(got.members[1, "n"].logits, 4)
+
+  @parameterized.parameters(
+      (2, 2.), (np.float64(.25), .25), (lambda: v1.constant(3), 3.))
+  def test_complexity(self, complexity, expected):
+    _, got = held_out_pass.record(_Model(complexity), 1, None)
+    self.assertEqual(expected, got.members[1, "n"].complexity)
+    self.assertIs(float, type(got.members[1, "n"].complexity))
+
+  def test_several_heads(self):
+    _, got = held_out_pass.record(
+        _Model(several=True, dtype=v1.float64), 1, None)
+    logits = got.members[1, "m"].logits
+    self.assertEqual({"a": (-20. * _X).tolist(), "b": (20. * _X).tolist()},
+                     {head: array.tolist() for head, array in logits.items()})
+    self.assertEqual({np.dtype(np.float32)},
+                     {array.dtype for array in logits.values()})
+    self.assertCountEqual(
+        [("labels", "a"), ("labels", "b"), _WEIGHT], got.inputs)
+
+  def test_where_an_ensembler_builds_on_the_previous_one(self):
+    model = _Model(ensembler=_MEAN)
+    _, got = held_out_pass.record(model, 1, "checkpoint")
+    self.assertTrue(model.replaced[0]["with_members"])
+    self.assertEqual(
+        {recorded_logits.PREVIOUS_ENSEMBLE: (7., 0.), (0, "p"): (8., 2.),
+         (1, "n"): (10., 0.), (1, "m"): (20., 0.)},
+        {name: (member.logits[0, 0], member.complexity)
+         for name, member in got.members.items()})
+    # Nothing is kept for the next iteration.
+    self.assertEqual(({}, ""), (got.sums, got.batches[0].features))
+    _, got = held_out_pass.record(model, 1, "checkpoint", is_first=False)
+    self.assertEqual([(1, "n"), (1, "m")], list(got.members))
+
+  def test_sums(self):
+    def name(network, variable):
+      t, builder = network
+      return f"adanet/iteration_{t}/subnetwork_t{t}_{builder}/{variable}"
+
+    a, b, c, d = networks = [(0, "a"), (1, "b"), (1, "c"), (1, "d")]
+    names = [name(a, "w"), name(a, "layer/b"), name(b, "w"),
+             name((1, "b_more"), "w"), "global_step", name(d, "w")]
+    checkpoint = variables.save(
+        os.path.join(self.create_tempdir().full_path, "model.ckpt"),
+        {one: np.float32(i) for i, one in enumerate(names)})
+    sums = checkpoints.sums(checkpoint)
+    with v1.Graph().as_default():
+      for one in names + [name(d, "not_stored")]:
+        v1.get_variable(one, initializer=1.)
+      got = held_out_pass.variable_sums(networks, checkpoint)
+    self.assertEqual(
+        {a: {one: sums[one] for one in names[:2]},
+         b: {names[2]: sums[names[2]]}, c: {}}, got)
+
+
+def _recording(*names, **attributes):
+  """Returns a record of networks whose logits tell which ones they are."""
+  return recorded_logits.RecordedLogits(**{
+      "members": {(t, name): ensemble.Member(np.float32([[t]]), float(t))
+                  for t, name in names},
+      "inputs": {}, "batches": (_Batch(1, "now", "features"),), **attributes})
+
+
+class CompletedTest(parameterized.TestCase):
+
+  def _completed(self, logits, known=None, members=((0, "a"),)):
+    """Completes logits; what runs again has the labels "again"."""
+    def run_again(model, *args):
+      self.assertEqual((("part", ()), 1, "c", True), (model, *args))
+      return None, _recording((0, "a"), inputs={_LABELS: "again"})
+
+    model = mock.Mock(
+        _replace=lambda **changed: next(iter(changed.items())),
+        history=lambda number: [(0, architecture.Architecture(
+            "all", "greedy", members, (0,)))][:number],
+        search=mock.Mock(ensemblers=[_GREEDY]))
+    model.model_dir.path = "folder"
+    with mock.patch.object(
+        recorded_logits, "read_kept", return_value=known) as read, (
+            mock.patch.object(held_out_pass, "_run", run_again)):
+      completed = held_out_pass.completed(model, 1, "c", logits)
+    if read.called:
+      read.assert_called_once_with("folder", members, "c")
+    return completed
+
+  @parameterized.parameters(
+      ([(1, "b")], ()), ([(1, "b"), (0, "a")], ((0, "a"),)))
+  def test_none_is_missing(self, names, members):
+    logits = _recording(*names)
+    self.assertIs(logits, self._completed(logits, members=members))
+
+  def test_no_iteration_before(self):
+    model = mock.Mock(history=lambda number: [])
+    model.search.ensemblers = [_GREEDY]
+    logits = _recording((0, "a"))
+    self.assertIs(logits, held_out_pass.completed(model, 0, "c", logits))
+
+  def test_from_the_model_dir(self):
+    completed = self._completed(
+        _recording((1, "b"), inputs={_LABELS: 2}), _recording((0, "a")))
+    self.assertEqual({(0, "a"): 0., (1, "b"): 1.}, {
+        name: one.logits[0, 0] for name, one in completed.members.items()})
+    self.assertEqual({_LABELS: 2}, completed.inputs)
+
+  @parameterized.named_parameters(
+      ("not_there", None),
+      ("other_labels", _Batch(1, "old", "features")),
+      ("other_features", _Batch(1, "now", "old")))
+  def test_run_again(self, batch):
+    known = batch and _recording((0, "a"), batches=(batch,))
+    with self.assertLogs(level="INFO") as logs:
+      held_out_pass.logging.info("begin")
+      completed = self._completed(_recording((1, "b")), known)
+    self.assertEqual([(0, "a"), (1, "b")], list(completed.members))
+    self.assertEqual({_LABELS: "again"}, completed.inputs)
+    self.assertEqual(known is not None, any(
+        "Iteration 1: evaluator.input_fn gives other data than" in line
+        for line in logs.output))
+
+
+if __name__ == "__main__":
+  absltest.main()
