@@ -53,7 +53,7 @@ def _logits(value):
 class FitTest(parameterized.TestCase):
 
   def _fit(self, ensembler, values, names=("all",), not_finite=(),
-           previous=()):
+           previous=(), recorded=types.MappingProxyType({})):
     """Fits ensembles of networks; returns what is fitted, by name.
 
     Args:
@@ -63,6 +63,7 @@ class FitTest(parameterized.TestCase):
       names: of the ensembles, each of all networks.
       not_finite: the names of networks whose variables have NaN.
       previous: the names of the networks of the iteration before.
+      recorded: dict with what is recorded before the networks.
     """
     members = {
         (0 if name in previous else 1, name): ensemble.Member(
@@ -78,7 +79,7 @@ class FitTest(parameterized.TestCase):
     loss = mock.Mock(side_effect=_loss)
     with mock.patch.object(fitting.head_loss, "HeadLoss", return_value=loss):
       return fitting.fit(model, candidates, recorded_logits.RecordedLogits(
-          members, {}, ()))
+          {**recorded, **members}, {}, ()))
 
   def test_one_with_the_weight_0_is_no_member(self):
     fixed = _Fixed([.5, 0., .25])
@@ -124,6 +125,14 @@ class FitTest(parameterized.TestCase):
     self.assertIn(
         "Iteration 1: fitted ensembles cannot have t1_a: variables, logits or "
         "the loss are not finite. The input has NaN.", logs.output[0])
+
+  def test_previous_ensemble_is_no_network(self):
+    with mock.patch.object(fitting.logging, "warning") as warning:
+      one = self._fit(_Fixed([1.]), {"b": 2.}, recorded={
+          recorded_logits.PREVIOUS_ENSEMBLE: ensemble.Member(
+              _logits(math.nan), 0.)})["all"]
+    warning.assert_not_called()
+    self.assertEqual(["t1_b"], list(one.network_losses))
 
   def test_no_network_is_left(self):
     self.assertEmpty(self._fit(_Fixed([1.]), {"a": math.nan}))
