@@ -99,11 +99,6 @@ class CheckpointsTest(parameterized.TestCase):
     self._assert_error("^/nowhere/model.ckpt-1: ", checkpoints.check_readable,
                        "/nowhere/model.ckpt-1")
 
-  def test_checkpoint_of_something_else(self):
-    checkpoint = _save(self._folder)
-    self._assert_error("no variable 'epoch'", checkpoints.integer, checkpoint,
-                       "epoch")
-
   @parameterized.parameters(".data-00000-of-00001", ".index")
   def test_cut_short_anywhere(self, extension):
     checkpoint = _save(self._folder)
@@ -116,17 +111,31 @@ class CheckpointsTest(parameterized.TestCase):
     _write(path, content[:-1])
     self._assert_error("^" + checkpoint, checkpoints.check_readable, checkpoint)
 
-  def test_without_data(self):
+  @parameterized.named_parameters(
+      ("of_something_else", "", lambda path: checkpoints.integer(path, "epoch"),
+       "no variable 'epoch'"),
+      ("cannot_be_read", "empty .data-00000-of-00001",
+       lambda path: checkpoints.integer(path, "global_step"),
+       "'global_step' cannot be read"),
+      ("without_data", "remove .data-00000-of-00001",
+       checkpoints.check_readable, r"only these are there: \[\].*No checkpoint "
+       "in this folder is whole: restore one"),
+      ("without_index", "remove .index",
+       lambda path: checkpoints.latest(os.path.dirname(path)),
+       "model.ckpt-5: the file 'checkpoint' names it"),
+      ("nothing_is_named", "empty checkpoint",
+       lambda path: checkpoints.latest(os.path.dirname(path)),
+       "/checkpoint: it names no checkpoint"))
+  def test_damaged(self, damage, read, message):
     checkpoint = _save(self._folder)
-    os.remove(checkpoint + ".data-00000-of-00001")
-    self._assert_error(r"only these are there: \[\]",
-                       checkpoints.check_readable, checkpoint)
-
-  def test_data_that_cannot_be_read(self):
-    checkpoint = _save(self._folder)
-    _write(checkpoint + ".data-00000-of-00001", b"")
-    self._assert_error("'global_step' cannot be read", checkpoints.integer,
-                       checkpoint, "global_step")
+    how, _, file = damage.partition(" ")
+    path = checkpoint + file if file.startswith(".") else os.path.join(
+        self._folder, file)
+    if how == "empty":
+      _write(path, b"")
+    elif how == "remove":
+      os.remove(path)
+    self._assert_error(message, read, checkpoint)
 
   def test_latest(self):
     _save(self._folder, 5)
@@ -172,24 +181,6 @@ class CheckpointsTest(parameterized.TestCase):
         all__d__step=[4], e__step=5)
     self.assertEqual(
         {"a": 1, "b": 2}, checkpoints.integers(checkpoint, "all/(.+)/step"))
-
-  def test_no_whole_one(self):
-    checkpoint = _save(self._folder)
-    os.remove(checkpoint + ".data-00000-of-00001")
-    self._assert_error("No checkpoint in this folder is whole: restore one",
-                       checkpoints.check_readable, checkpoint)
-
-  def test_latest_is_not_there(self):
-    checkpoint = _save(self._folder)
-    os.remove(checkpoint + ".index")
-    self._assert_error(checkpoint + ": the file 'checkpoint' names it",
-                       checkpoints.latest, self._folder)
-
-  def test_file_checkpoint_is_empty(self):
-    path = os.path.join(self._folder, "checkpoint")
-    _write(path, b"")
-    self._assert_error(path + ": it names no checkpoint",
-                       checkpoints.latest, self._folder)
 
   @parameterized.named_parameters(
       ("same", [_A + "dense/kernel"], [_A + "dense/kernel"], {}),

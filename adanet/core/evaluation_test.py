@@ -49,17 +49,6 @@ class EvaluatorTest(parameterized.TestCase):
             "adanet_loss": tf.metrics.mean(batch),
             "square": tf.metrics.mean(tf.square(batch))}]))
 
-  def test_keras_metric(self):
-    def make_metrics(batch):
-      metric = tf_compat.keras.metrics.Mean()
-      metric.update_state(batch)
-      return [{"mean": metric}]
-
-    np.testing.assert_allclose(
-        [3.],
-        self._evaluate(evaluation.Evaluator(_input_fn, "mean"),
-                       make_metrics))
-
   @parameterized.parameters(
       (0, user_input.EmptyInputError, "the input has no batch"),
       (evaluation.ENDLESS, ValueError, "steps=None, and the input has no end"),
@@ -128,12 +117,6 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertEqual(objective, evaluator.objective)
     self.assertEqual(best, evaluator.objective_fn([float("nan"), 3., 1., 2.]))
 
-  def test_properties(self):
-    evaluator = evaluation.Evaluator(_input_fn, "auc", steps=7)
-    self.assertEqual((_input_fn, "auc", 7, "minimize"),
-                     (evaluator.input_fn, evaluator.metric_name,
-                      evaluator.steps, evaluator.objective))
-
   @parameterized.parameters(ValueError, KeyError)
   def test_unknown_metric(self, error):
     with self.assertRaisesRegex(
@@ -151,6 +134,9 @@ class EvaluatorTest(parameterized.TestCase):
   def test_bad_arguments(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):
       evaluation.Evaluator(_input_fn, **arguments)
+    if "steps" in arguments:
+      with self.assertRaisesRegex(ValueError, message):
+        evaluation.ReportMaterializer(_input_fn, **arguments)
 
 
 class ReportMaterializerTest(parameterized.TestCase):
@@ -197,16 +183,6 @@ class ReportMaterializerTest(parameterized.TestCase):
           report.metrics.values()):
         self.assertIn(type(value), (float, bool, bytes))
 
-  def test_keras_metric(self):
-    def make_reports(batch):
-      metric = tf_compat.keras.metrics.Mean()
-      metric.update_state(batch)
-      return {"a": report_lib.Report({}, {}, {"mean": metric})}
-
-    report, = self._materialize(
-        evaluation.ReportMaterializer(_input_fn), make_reports)
-    self.assertEqual({"mean": 3.}, report.metrics)
-
   def test_without_metrics_an_endless_input_is_not_read(self):
     report, = self._materialize(
         evaluation.ReportMaterializer(lambda: None),
@@ -216,13 +192,6 @@ class ReportMaterializerTest(parameterized.TestCase):
   def test_no_reports(self):
     self.assertEqual([], self._materialize(
         evaluation.ReportMaterializer(_input_fn), lambda _: {}))
-
-  def test_properties(self):
-    materializer = evaluation.ReportMaterializer(_input_fn, 3)
-    self.assertEqual((_input_fn, 3),
-                     (materializer.input_fn, materializer.steps))
-    with self.assertRaisesRegex(ValueError, "^steps=0: "):
-      evaluation.ReportMaterializer(_input_fn, 0)
 
 
 if __name__ == "__main__":

@@ -60,17 +60,6 @@ class ModelDirTest(parameterized.TestCase):
     self.assertEqual(expected, self._model_dir.has_ensembles_behind(checkpoint))
     self.assertFalse(self._model_dir.has_ensembles_behind(None))
 
-  @parameterized.named_parameters(
-      ("checkpoint", lambda m: m.checkpoint_path, "model.ckpt"),
-      ("increment_path", lambda m: m.increment_checkpoint_path,
-       "increment.ckpt"),
-      ("architecture", lambda m: m.architecture_path(3), "architecture-3.json"),
-      ("reports", lambda m: m.report_dir, "report"))
-  def test_names(self, name, expected):
-    self.assertEqual(
-        os.path.normpath(os.path.join("/m", expected)),
-        os.path.normpath(name(model_dir.ModelDir("/m"))))
-
   def test_reading_makes_nothing(self):
     self.assertIsNone(self._model_dir.architecture(0))
     self.assertIsNone(self._model_dir.latest_checkpoint())

@@ -193,17 +193,6 @@ class SearchTest(parameterized.TestCase):
       engine.search(max_seconds=60., deadline=1050., max_iterations=2)
       self.assertLen(engine.asked("train"), 2)
 
-  def test_no_gain(self):
-    engine = _Engine([
-        _trained(0, {"a": 2., "b": 1.}),
-        _trained(1, {"b": 3., "c": 1.}, before="b")], patience=1)
-    engine.search(max_iterations=9)
-    self.assertEqual(
-        "patience=1: the last winner is no better than 1 (adanet_loss)",
-        engine.files.end().reason)
-    # The winner is ready for who asks for more.
-    self.assertCountEqual([0, 1], engine.files.model_dir.architectures)
-
   @parameterized.parameters(
       ({"a": _NAN, "b": .5}, ""),
       ({"a": _NAN, "b": _NAN},
@@ -300,12 +289,6 @@ class SearchTest(parameterized.TestCase):
 class ReportsTest(parameterized.TestCase):
   """The reports of builders, for the builders of the next iteration."""
 
-  def test_reports_of_all_but_the_last_iteration(self):
-    engine = _Engine(_two_iterations(), report_materializer=object())
-    engine.search(max_iterations=2)
-    self.assertEqual([(0, ("b",))], engine.asked("reports"))
-    self.assertEqual([(0, ["report of iteration 0"])], engine.asked("written"))
-
   def test_none_without_a_materializer(self):
     engine = _Engine(_two_iterations())
     engine.search(max_iterations=2)
@@ -316,6 +299,9 @@ class ReportsTest(parameterized.TestCase):
         2, {"c": 0., "d": 1.}, before="c")], report_materializer=object())
     engine.search(max_iterations=3)
     self.assertEqual([(0, ("b",)), (1, ("c",))], engine.asked("reports"))
+    self.assertEqual(
+        [(t, [f"report of iteration {t}"]) for t in range(2)],
+        engine.asked("written"))
 
 
 class FittedTest(parameterized.TestCase):
@@ -510,6 +496,9 @@ class RestartTest(parameterized.TestCase):
         _trained(1, {"b": 3., "c": 1.}, before="b")], patience=1)
     engine.search(max_iterations=9)
     reason = "patience=1: the last winner is no better than 1 (adanet_loss)"
+    self.assertEqual(reason, engine.files.end().reason)
+    # The winner is ready for who asks for more.
+    self.assertCountEqual([0, 1], engine.files.model_dir.architectures)
     for max_iterations in (9, 2):
       engine.calls.clear()
       engine.search(max_iterations=max_iterations)

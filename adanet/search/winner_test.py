@@ -199,28 +199,6 @@ class PresetTest(parameterized.TestCase):
     self.assertIsNone(won.choice.value)
     self.assertEmpty(engine.calls)
 
-  @_UNSHRUNK
-  @hypothesis.given(st.lists(
-      st.integers(-3, 3).map(float), min_size=1, max_size=3), st.booleans(),
-                    st.booleans(), st.booleans(), st.booleans())
-  def test_agrees_with_a_comparison(
-      self, values, force_grow, has_before, has_patience, has_evaluator):
-    """What is preset, a comparison would find, too."""
-    names = ["z"] * has_before + list("abc"[:len(values)])
-    values = [-9.] * has_before + values
-    won, engine = _choose(
-        dict(zip(names, values)), values, int(has_before),
-        "z" if has_before else None,
-        dict(force_grow=force_grow, patience=1 if has_patience else None,
-             evaluator=_Rater() if has_evaluator else None))
-    given = winner_lib.preset(
-        engine.model.rules, int(has_before)).choice(names)
-    self.assertEqual(
-        selection.choose(names, values, previous=0 if has_before else None,
-                         force_grow=force_grow).index, won.choice.index)
-    self.assertIn(given and given.index, (None, won.choice.index))
-    self.assertEqual(given is None, won.values is not None)
-
   def test_replay_chooses_what_is_nan(self):
     won, _ = _choose({"a": _NAN}, rules=dict(replay_config=replay.Config([0])))
     self.assertEqual(_name(0, "a"), won.name)
