@@ -156,40 +156,14 @@ class NetworkTest(_TestCase):
           self._trained(straight, variable, builder),
           self._trained(stopped, variable, builder))
 
-  @parameterized.parameters(level.first([True, False]))
-  def test_multi_head(self, gives_last_layer):
-    def function(features):
-      logits = _function(features)
-      of_heads = {"a": logits, "b": 2. * logits}
-      return (features["x"], of_heads) if gives_last_layer else of_heads
-
-    def input_fn():
-      features, labels = tf_compat.v1.data.make_one_shot_iterator(
-          _input_fn()()).get_next()
-      return features, {"a": labels, "b": labels}
-
-    estimator = self._train({"m": function}, input_fn, head=heads.MultiHead([
-        heads.RegressionHead(name="a"), heads.RegressionHead(name="b")]),
-                            optimizer=_sgd(.0625))
-    # The loss is w^2 + 4 w^2.
-    self.assertEqual([1. - .625], self._trained(estimator, "network/w"))
-
-  @parameterized.parameters("list", "dict", "wide")
   @level.gate
-  def test_multi_head_of_keras(self, outputs):
-    if outputs == "dict" and tf_compat.IS_TENSORFLOW_1:
-      self.skipTest("Keras of TensorFlow 1 has no dict of outputs.")
-
+  def test_multi_head(self):
     def model():
       x = keras.Input([1], name="x")
-      made = {name: keras.layers.Dense(
-          size, use_bias=False, name=name,
+      return keras.Model(x, [keras.layers.Dense(
+          1, use_bias=False, name=name,
           kernel_initializer=keras.initializers.Constant(start))(x)
-              for name, size, start in (("b", 1, 2.), ("a", 1, 1.))}
-      if outputs == "wide":
-        made["a"] = keras.layers.Dense(2, name="a")(x)
-      return keras.Model(
-          x, made if outputs == "dict" else [made["b"], made["a"]])
+                             for name, start in (("b", 2.), ("a", 1.))])
 
     def input_fn():
       return _input_fn(batches=1)().map(
@@ -202,11 +176,6 @@ class NetworkTest(_TestCase):
               heads.RegressionHead(name="a"), heads.RegressionHead(name="b")]),
           ensemblers=[adanet.ensemble.MeanEnsembler()],
           max_iteration_steps=2, optimizer=_sgd(.25))
-      if outputs == "wide":
-        with self.assertRaisesRegex(
-            ValueError, "^builder 'm' of iteration 0: .*'a' expects .* 2 in"):
-          estimator.train(input_fn)
-        continue
       estimator.train(input_fn)
       # The loss is a^2 + b^2, so each step halves both.
       found = next(iter(estimator.predict(input_fn)))
@@ -269,6 +238,8 @@ class StepTest(_TestCase):
             _Sub(_keras_model, prediction_only=True), _KERNEL, 1.),
         "predicts_f": (
             _Sub(_function, prediction_only=True), "network/w", 1.),
+        "predicts_e": (
+            _Sub(_Estimator(), prediction_only=True), "model_fn/w", 1.),
     }
     estimator = self._train(
         {builder: case[0] for builder, case in cases.items()},
@@ -325,12 +296,6 @@ class StepTest(_TestCase):
 class EstimatorTest(_TestCase):
   """Estimators, in place of which a class stands that all versions have."""
 
-  @level.gate
-  def test_variables_are_named_as_in_adanet(self):
-    estimator = self._train({"m": _Estimator()})
-    self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
-    self.assertEqual([1], self._trained(estimator, "step"))
-
   @parameterized.parameters(level.first([
       lambda make: make,
       lambda make: lambda config=None: make(config),
@@ -367,10 +332,6 @@ class EstimatorTest(_TestCase):
     self.assertContainsSubset(
         [f"model.ckpt-{step}.index" for step in (0, 2, 3)],
         os.listdir(model_dir))
-
-  def test_prediction_only(self):
-    estimator = self._train({"m": _Sub(_Estimator(), prediction_only=True)})
-    self.assertEqual([1.], self._trained(estimator, "model_fn/w"))
 
   def test_logits_and_last_layer(self):
     estimator = self._train(
@@ -451,26 +412,6 @@ class PoolTest(_TestCase):
     others = [type("A", (_Estimator,), {})() for _ in range(10)]
     with self.assertRaisesRegex(ValueError, "two models get the name 'A10'"):
       self._train(first + others)
-
-  @parameterized.parameters(
-      (lambda: None, "returned None: expected a model of Keras"),
-      (lambda features: None, "returned None: expected logits or "),
-      (lambda features: _Estimator(), "returned .* name its parameter config"),
-      (lambda config: None, "returned None: expected an estimator or "))
-  def test_bad_result(self, model, message):
-    with self.assertRaisesRegex(
-        ValueError, r"candidate_pool\['m'\] " + message):
-      self._train({"m": model})
-
-  def test_model_that_was_made_before(self):
-    model = _keras_model()
-    with self.assertRaisesRegex(
-        ValueError, r"^candidate_pool\['m'\] is a Keras model: expected a fun"):
-      self._estimator({"m": model})
-    # Keras of TensorFlow 1 notices in the second iteration.
-    with self.assertRaisesRegex(
-        ValueError, r"^candidate_pool\['m'\] returned a model that was made b"):
-      self._train({"m": lambda: model}, max_iterations=2)
 
 
 class SubestimatorTest(parameterized.TestCase):

@@ -3,6 +3,7 @@
 """What Keras users give a pool first: it works, or one line says what to do."""
 
 import functools
+import types
 import unittest
 
 from absl.testing import absltest
@@ -106,6 +107,9 @@ class AutoMistakesTest(parameterized.TestCase):
       ("layer", lambda: _keras().layers.Dense(1), " is a Keras layer: expect"),
       ("same", _same, " returned a model that was made before: expected a new"),
       ("none", lambda: lambda: None, " returned None: expected a model of"),
+      ("compiled", lambda: _compiled, " returned a model that is compiled: "
+       "expected a model without compile, .* Give the optimizer to .*"
+       "EnsembleSearch"),
       ("a_layer", lambda: lambda: _keras().layers.Dense(1),
        " returned <.*>: expected a model of Keras, "),
       ("list", lambda: lambda: [_model()], r" returned \[.*\]: expected a mod"),
@@ -118,6 +122,10 @@ class AutoMistakesTest(parameterized.TestCase):
       ("dense", lambda: _keras().layers.Dense, " is the class Dense of Keras"),
       ("class", lambda: _class(with_argument=True),
        r": the class Own needs the arguments units: .* lambda: Own\(units\)"),
+      ("none_of_config", lambda: lambda config: None,
+       " returned None: expected an estimator or "),
+      ("estimator_of_features", lambda: lambda features: types.SimpleNamespace(
+          model_fn=print), " returned .* name its parameter config"),
       ("of_features", lambda: lambda features: _model(),
        " returned .* expected logits, because the function takes features"),
       ("two", lambda: _outputs(2),
@@ -148,12 +156,6 @@ class AutoMistakesTest(parameterized.TestCase):
           ValueError, "^candidate_pool is a Keras model: expected a list or"):
         self._train(pool)
 
-  def test_compiled(self):
-    with self.assertRaisesRegex(
-        ValueError, _OF_M + " returned a model that is compiled: expected a "
-        "model without compile, .* Give the optimizer to .*EnsembleSearch"):
-      self._train({"m": _compiled})
-
   @parameterized.parameters(
       (heads.RegressionHead(), 1, None), (heads.BinaryClassHead(), 1, None),
       (heads.MultiClassHead(3), 3, _INTEGERS))
@@ -174,43 +176,6 @@ class AutoMistakesTest(parameterized.TestCase):
         ValueError, _OF_M + ": a Sequential model takes one feature, and "
         "input_fn gives 'w', 'x': concatenate"):
       self._train({"m": _model}, features=_with_weights())
-
-  @level.gate
-  def test_weights_of_examples(self):
-    self._train({"m": _model, "n": _outputs(1)},
-                heads.RegressionHead(weight_column="w"),
-                features=_with_weights())
-
-  @parameterized.parameters(dict, list)
-  def test_two_inputs(self, structure):
-    """The names of inputs do not say which features they get."""
-    features = {"a": 3. * np.ones([_ROWS, 1], np.float32),
-                "b": np.ones([_ROWS, 1], np.float32)}
-    names = {"a": "b", "b": "a"}
-    if structure is list:
-      features, names = list(features.values()), {"a": None, "b": None}
-
-    def model():
-      layers = _keras().layers
-      inputs = {key: _keras().Input([1], name=name)
-                for key, name in names.items()}
-      given = list(inputs.values())
-      return _keras().Model(
-          given if structure is list else inputs, layers.subtract(given))
-
-    estimator = adanet.AutoEnsembleEstimator(
-        heads.RegressionHead(), {"m": _Sub(model, prediction_only=True)},
-        ensemblers=[adanet.ensemble.MeanEnsembler()], max_iteration_steps=1,
-        max_iterations=1, model_dir=self.create_tempdir().full_path)
-
-    def data():
-      return tf_compat.v2.data.Dataset.from_tensors(
-          (tuple(features) if structure is list else features,
-           np.ones([_ROWS, 1], np.float32)))
-
-    found = next(iter(estimator.train(data).predict(data)))
-    by_name = structure is dict and tf_compat.IS_TENSORFLOW_1  # As its Keras.
-    self.assertEqual([-2. if by_name else 2.], found["predictions"].tolist())
 
   @level.gate
   def test_lines(self):

@@ -1,14 +1,58 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of networks that are functions or Keras models, without training."""
+"""Tests of networks that are functions or Keras models, without training.
+
+A Keras model gets the features that Keras would give it.
+"""
 
 import unittest
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import heads as heads_lib
 from adanet import tf_compat
+from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
+from adanet.testing import level
 from adanet.tf_compat import keras_scope
+
+_FLAT = {"a": 1., "b": 2.}
+_MORE = {"A": 5., "b": 2., "a": 1., "c": 7.}
+_PQ = {"p": 1., "q": 2.}
+_NESTED = {"x": [1., 2.], "y": 3.}
+_IN_LIST = [{"a": 1., "b": 2., "A": 5.}, 3.]
+_ERROR = "expected one"
+
+# From the inputs of a model, by their names, to features, to what the model
+# returns: the first input, ten times the second and a hundred times the third.
+# They are in the order in which a structure is flattened. Of a pair, the second
+# is what Keras of TensorFlow 1 does, which goes by the names of inputs.
+_CASES = (
+    ({"a": "p", "b": "q"}, (
+        (_FLAT, (21., _ERROR)), (_MORE, (21., _ERROR)), ([1., 2.], 21.),
+        ((1., 2.), 21.), (_PQ, (_ERROR, 21.)), ({"a": 1.}, _ERROR))),
+    ({"a": "b", "b": "a"}, ((_FLAT, (21., 12.)), (_MORE, (21., 12.)))),
+    ({"b": "a", "a": "b"}, ((_FLAT, (21., 12.)),)),
+    ({"a": None, "b": None}, ((_FLAT, (21., _ERROR)), ([1., 2.], 21.))),
+    (["a", "b"], ((_FLAT, 21.), (_MORE, 21.), ([1., 2.], 21.))),
+    (("b", "a"), ((_FLAT, 12.), (_MORE, 12.), ((1., 2.), 21.))),
+    ([None, None], (([1., 2.], 21.), (_FLAT, _ERROR))),
+    ({"x": ["k", "l"], "y": "m"}, (
+        (_NESTED, (321., _ERROR)), (_FLAT, _ERROR))),
+    ([{"a": "k", "b": "l"}, "m"], ((_IN_LIST, 321.), (_FLAT, _ERROR))),
+    ("a", ((_FLAT, 1.), ({"z": 1.}, 1.), (1., 1.), (_PQ, _ERROR),
+           ({"z": 1., "weight": 9.}, 1.))),
+    (["a"], ((_FLAT, 1.), ({"z": 1.}, 1.), ({"z": 1., "weight": 9.}, 1.))),
+    ({"a": "p"}, ((_FLAT, (1., _ERROR)), ({"z": 1.}, 1.),
+                  ({"z": 1., "weight": 9.}, 1.))),
+    (["a", "weight"], (({"a": 1., "weight": 2.}, 21.),)),
+    ("Sequential", (({"z": 1.}, 1.), ({"z": 1., "weight": 9.}, 1.), (1., 1.))),
+    ("Sequential a", (
+        (_FLAT, 1.), ({"z": 1.}, 1.), ({"z": 1., "weight": 9.}, 1.),
+        (_PQ, _ERROR))),
+)
+_KERASES = [tf_compat.keras] + (
+    [tf_compat.keras_3] if tf_compat.HAS_KERAS_3 else [])
 
 
 class _TestCase(parameterized.TestCase):
@@ -133,27 +177,6 @@ class _KerasTests:
         self._dense(kernel_regularizer=self.keras.regularizers.l2(3.)),
         self._dense(trainable=False)])
 
-  def _difference(self, names, as_dict=False):
-    """Returns a model whose logits are the first input less the second."""
-    inputs = {name: self.keras.Input([1], name=name) for name in names}
-    tensors = list(inputs.values())
-    if len(tensors) > 1:
-      tensors = [self.keras.layers.subtract(tensors)]
-    return self.keras.Model(inputs if as_dict else list(inputs.values()),
-                            self._dense()(tensors[0]))
-
-  def _single_inputs(self):
-    """Returns functions that make models of one input: alone, and in a list."""
-
-    def alone():
-      x = self.keras.Input([1], name="a")
-      return self.keras.Model(x, self._dense()(x))
-
-    return alone, lambda: self._difference("a")
-
-  def _logits(self, make_model, features):
-    return self._run(self._keras(make_model, features).logits)
-
   def test_training(self):
     outputs = self._keras(self._normalizing, 4.)
     self.assertEqual([0.], self._run(outputs.logits))
@@ -186,29 +209,6 @@ class _KerasTests:
     self.assertEqual([[5.], [3.]],
                      self._run([outputs.last_layer, outputs.logits]))
     self.assertEqual(["scope/subclass/dense/kernel"], self._names())
-
-  def test_no_model(self):
-    for result in None, "model", self._dense():
-      with self.assertRaisesRegex(
-          ValueError, "^owner returned .*: expected a m"):
-        self._keras(lambda: result)
-
-  def test_inputs_by_name(self):
-    self.assertEqual([2.], self._logits(
-        lambda: self._difference("ba"), {"a": 3., "b": 5., "c": 100.}))
-    for make_model in self._single_inputs():
-      self.assertEqual([4.], self._logits(make_model, {"a": 4., "b": 5.}))
-
-  def test_single_feature_of_any_name_or_none(self):
-    for features in {"z": 3.}, 3.:
-      for make_model in (self._one_dense, *self._single_inputs()):
-        self.assertEqual([3.], self._logits(make_model, features))
-
-  def test_input_without_a_feature(self):
-    with self.assertRaisesRegex(
-        ValueError, r"^owner: the model has the inputs \['a', 'b'\], and "
-        r"the features are \['a', 'c'\]"):
-      self._keras(lambda: self._difference("ba"), {"a": 1., "c": 2.})
 
 
 class KerasTest(_KerasTests, _TestCase):
@@ -310,17 +310,6 @@ class Keras3Test(_KerasTests, _TestCase):
     super().test_evaluation()
     self.assertEmpty(self._scope.updates())
 
-  def test_inputs_in_a_dict(self):
-    for names, features, expected in (
-        ("ba", {"a": 3., "b": 5., "c": 100.}, 2.), ("a", {"z": 3.}, 3.),
-        ("a", {"a": 4., "b": 5.}, 4.)):
-      self.assertEqual([expected], self._logits(
-          lambda: self._difference(names, as_dict=True), features))
-
-  def test_single_feature_of_a_sequential_with_an_input(self):
-    self.assertEqual([4.], self._logits(lambda: self.keras.Sequential(
-        [self.keras.Input([1]), self._dense()]), {"z": 4.}))
-
   def test_model_that_was_made_before(self):
     with tf_compat.v1.Graph().as_default():
       model = self._normalizing()
@@ -335,11 +324,7 @@ class HeadsTest(_TestCase):
 
   def setUp(self):
     super().setUp()
-    scope = keras_scope.KerasScope("scope")
-    self.enter_context(scope.entered())
-    self._kerases = [tf_compat.keras]
-    if tf_compat.HAS_KERAS_3:
-      self._kerases.append(tf_compat.keras_3)
+    self.enter_context(keras_scope.KerasScope("scope").entered())
 
   def _model(self, keras, names, wrap=list):
     """Returns a model with an output by each name: 1, 2, 3 .. times x."""
@@ -354,7 +339,7 @@ class HeadsTest(_TestCase):
       (("a", "b"), {"a": 1., "b": 2.}), (("b", "a"), {"a": 2., "b": 1.}),
       (("other", "names"), {"a": 1., "b": 2.}))
   def test_list(self, names, expected):
-    for keras in self._kerases:
+    for keras in _KERASES:
       for wrap in list, tuple:
         with tf_compat.v1.variable_scope(None, "model"):
           outputs = self._keras(
@@ -365,7 +350,7 @@ class HeadsTest(_TestCase):
           self.assertIs(outputs.logits, outputs.last_layer)
 
   def test_list_of_a_subclass(self):
-    for keras in self._kerases:
+    for keras in _KERASES:
       class Subclass(keras.Model):
 
         def call(self, features):
@@ -376,7 +361,7 @@ class HeadsTest(_TestCase):
           self._run(self._keras(Subclass, heads=("a", "b")).logits))
 
   def test_dict_and_pair(self):
-    for keras in self._kerases:
+    for keras in _KERASES:
       class Subclass(keras.Model):
 
         def __init__(self, last_layer):
@@ -402,7 +387,7 @@ class HeadsTest(_TestCase):
       (("a", "other"), ("a", "b")), (("a", "b", "c"), ("a", "b")),
       (("a", "b"), ("a", "b", "c")), (("x1", "x2", "x3"), ("a", "b")))
   def test_outputs_that_are_not_the_heads(self, names, heads):
-    for keras in self._kerases:
+    for keras in _KERASES:
       with self.assertRaisesRegex(
           ValueError,
           f"^owner: the model has the {len(names)} outputs {', '.join(names)}, "
@@ -410,14 +395,71 @@ class HeadsTest(_TestCase):
         self._keras(lambda: self._model(keras, names), {"x": 1.}, heads=heads)
       self.assertNotIn("\n", str(caught.exception))
 
-  def test_inputs_by_position(self):
-    for keras in self._kerases:
-      def model():
-        inputs = [keras.Input([1], name=name) for name in "yx"]
-        return keras.Model(inputs, keras.layers.subtract(inputs))
 
-      for features in [5., 3.], (5., 3.):
-        self.assertEqual([2.], self._run(self._keras(model, features).logits))
+def _model(keras, names):
+  """Returns a model whose inputs have some names, in the same structure."""
+  nest = tf_compat.v2.nest
+  layers = keras.layers
+  if str(names).startswith("Sequential"):
+    named = [layers.InputLayer([1], name="a")] if names.endswith("a") else []
+    return keras.Sequential(named + [layers.Activation("linear")])
+  inputs = nest.map_structure(lambda name: keras.Input([1], name=name), names)
+  outputs = [layers.Lambda(lambda x, i=i: x * 10.**i)(one)
+             for i, one in enumerate(nest.flatten(inputs))]
+  return keras.Model(
+      inputs, layers.add(outputs) if len(outputs) > 1 else outputs[0])
+
+
+class AutoInputsTest(parameterized.TestCase):
+
+  def _check(self, keras, names, features, expected):
+    """Asserts that a model returns a number, or fails."""
+    v1 = tf_compat.v1
+    with v1.Graph().as_default():
+      model = _model(keras, names)
+      given = tf_compat.v2.nest.map_structure(
+          lambda value: v1.constant([[value]]), features)
+      inputs = auto_inputs.ModelInputs(model, "owner", {"weight"})
+      if expected is _ERROR:
+        with self.assertRaisesRegex(
+            ValueError, "^owner: the model has .*the features are"):
+          inputs.of(given)
+        return
+      found = [model(inputs.of(given)) for _ in range(2)]
+      with v1.Session() as session:
+        self.assertEqual([[[expected]]] * 2,
+                         [value.tolist() for value in session.run(found)])
+
+  @parameterized.parameters(level.first(list(_CASES), 3))
+  def test_as_keras(self, names, cases):
+    for features, expected in cases:
+      if isinstance(expected, tuple):
+        expected = expected[tf_compat.IS_TENSORFLOW_1]
+      for keras in _KERASES:
+        with self.subTest(f"{keras.__name__}: {features}"):
+          self._check(keras, names, features, expected)
+
+  def test_sequential_of_two_features(self):
+    for keras in _KERASES:
+      with tf_compat.v1.Graph().as_default():
+        inputs = auto_inputs.ModelInputs(
+            _model(keras, "Sequential"), "owner", {"weight"})
+      self.assertRegex(
+          inputs.explained(_FLAT),
+          "^owner: a Sequential model takes one feature, .* 'a', 'b': conc")
+      for features in 1., [1., 2.], {"a": 1., "weight": 2.}:
+        self.assertEqual("", inputs.explained(features))
+
+  def test_weight_columns(self):
+    column = tf_compat.v1.feature_column.numeric_column("c")
+    for expected, head in (
+        (set(), heads_lib.RegressionHead()),
+        ({"w"}, heads_lib.MultiClassHead(3, weight_column="w")),
+        ({"v", "c"}, heads_lib.MultiHead([
+            heads_lib.RegressionHead(weight_column="v", name="1"),
+            heads_lib.RegressionHead(weight_column=column, name="2"),
+            heads_lib.RegressionHead(name="3")]))):
+      self.assertEqual(expected, auto_inputs.weight_columns(head))
 
 
 if __name__ == "__main__":

@@ -20,61 +20,33 @@ import numpy as np
 _Dense = builders.Dense
 
 
-class _Returns(_Dense):
-  """A builder that returns something else than a Subnetwork."""
-
-  def build_subnetwork(self, features, *args, **kwargs):
-    return features["x"]
-
-
-class _WithoutTrainOp(_Dense):
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    return None
+def _returns(kind, method, value, *arguments):
+  """Makes an object of a class, of which a method returns what it is told."""
+  return type("Returns", (kind,), {
+      method: lambda self, *args, **kwargs: value})(*arguments)
 
 
-class _TrainsByNumber(_Dense):
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    return 3
+def _builder(method, value):
+  return _returns(_Dense, method, value, "a")
 
 
-class _Reports(_Dense):
-
-  def build_subnetwork_report(self):
-    return {"a": 1}
+def _generator(made):
+  return _returns(adanet.subnetwork.Generator, "generate_candidates", made)
 
 
-class _Nameless:
-  name = "a"
-
-
-class _Strategy(adanet.ensemble.Strategy):
-  """Returns what it is told."""
-
-  def __init__(self, made):
-    self._made = made
-
-  def generate_ensemble_candidates(
-      self, subnetwork_builders, previous_ensemble_subnetwork_builders):
-    return self._made
-
-
-class _Generator(adanet.subnetwork.Generator):
-  """Returns what it is told."""
-
-  def __init__(self, made):
-    self._made = made
-
-  def generate_candidates(self, previous_ensemble, iteration_number,
-                          previous_ensemble_reports, all_reports):
-    return self._made
+def _strategy(made):
+  return _returns(
+      adanet.ensemble.Strategy, "generate_ensemble_candidates", made)
 
 
 class _Wide(_Dense):
 
   def build_subnetwork(self, features, logits_dimension, *args, **kwargs):
     return super().build_subnetwork(features, 4, *args, **kwargs)
+
+
+class _Nameless:
+  name = "a"
 
 
 class _Of(_Dense):
@@ -133,31 +105,25 @@ class BadInputTest(parameterized.TestCase):
       ("no_name", [_Dense("")], ["iteration 0", "''"]),
       ("space", [_Dense("a b")], ["iteration 0", "'a b'"]),
       ("accent", [_Dense("\xe9t\xe9")], ["iteration 0", "'\xe9t\xe9'"]),
-      ("no_subnetwork", [_Dense("good"), _Returns("a")],
+      ("no_subnetwork", [_Dense("good"), _builder("build_subnetwork", 3)],
        ["'a' of iteration 0", "adanet.subnetwork.Subnetwork"]),
-      ("no_train_op", [_WithoutTrainOp("a")], ["'a' of iteration 0", "None"]),
+      ("no_train_op", [_builder("build_subnetwork_train_op", None)],
+       ["'a' of iteration 0", "None"]),
       ("logits", [_Wide("wide")], ["'wide' of iteration 0", "logits", "4"]),
       ("no_tensor", [_Dense("a", logits=(3,))],
        ["'a' of iteration 0", "logits", "(3,)"]),
       ("class", [_Dense], ["iteration 0", "the class Dense", "call it"]),
-      ("train_op", [_TrainsByNumber("a")], ["'a' of iteration 0", "op", "3"]),
+      ("train_op", [_builder("build_subnetwork_train_op", 3)],
+       ["'a' of iteration 0", "op", "3"]),
       ("no_builder_at_all", [_Nameless()], ["iteration 0", "build_subnetwork"]),
+      ("no_labels", [_Dense("a")], ["input_fn", "labels"], _without_labels),
+      ("text_labels", [_Dense("a")], ["'a' of iteration 0"],
+       _with_labels([["a"]] * 32)),
+      ("label_dimension", [_Dense("a")], ["'a' of iteration 0", "2"],
+       _with_labels([[1., 2.]] * 32)),
   )
-  def test_builders(self, made, parts):
+  def test_builders_and_input(self, made, parts, input_fn=builders.input_fn()):
     estimator = self._estimator(*made)
-    with self.assertRaises(ValueError) as caught:
-      estimator.train(builders.input_fn(), max_steps=3)
-    self._assert_one_line(caught.exception, *parts)
-    self.assertFalse(os.path.exists(self._model_dir))
-
-  @parameterized.named_parameters(
-      ("no_labels", _without_labels, ["input_fn", "labels"]),
-      ("text_labels", _with_labels([["a"]] * 32), ["'a' of iteration 0"]),
-      ("label_dimension", _with_labels([[1., 2.]] * 32),
-       ["'a' of iteration 0", "2"]),
-  )
-  def test_input(self, input_fn, parts):
-    estimator = self._estimator(_Dense("a"))
     with self.assertRaises(ValueError) as caught:
       estimator.train(input_fn, max_steps=3)
     self._assert_one_line(caught.exception, *parts)
@@ -241,29 +207,33 @@ class BadInputTest(parameterized.TestCase):
       ("ensembler_twice",
        dict(adanet_lambda=.1, ensemblers=[adanet.ensemble.MeanEnsembler()]),
        ["adanet_lambda", "ensemblers"]),
-  )
-  def test_arguments(self, arguments, parts):
-    with self.assertRaises(ValueError) as caught:
-      self._estimator(_Dense("a"), **arguments)
-    self._assert_one_line(caught.exception, *parts)
-
-  @parameterized.named_parameters(
+      ("patience", dict(patience=0),
+       ["patience must be a whole number > 0, or None, got 0"]),
+      ("min_delta", dict(min_delta=-1),
+       ["min_delta must be a number >= 0, got -1"]),
+      ("empty_model_dir", dict(model_dir=""),
+       ["model_dir='': expected the path of a folder, or None. Is a "]),
+      ("remote_model_dir", dict(model_dir="gs://a/lr[0.1]"),
+       ["model_dir='gs://a/lr[0.1]': ", " without [ and "]),
       ("ensembler", dict(ensemblers=adanet.ensemble.MeanEnsembler()),
-       ["ensemblers must be a sequence", "MeanEnsembler"]),
+       ["ensemblers must be a sequence", "MeanEnsembler"], TypeError),
       ("ensembler_class", dict(ensemblers=[adanet.ensemble.MeanEnsembler]),
-       ["ensemblers", "the class MeanEnsembler: call it"]),
+       ["ensemblers", "the class MeanEnsembler: call it"], TypeError),
       ("strategies", dict(ensemble_strategies=["all"]),
-       ["ensemble_strategies", "'all'"]),
-      ("steps", dict(max_iteration_steps="10"),
-       ["max_iteration_steps", "'10'"]),
-      ("decay", dict(adanet_loss_decay="x"), ["adanet_loss_decay", "'x'"]),
-      ("model_dir", dict(model_dir=3), ["model_dir", "3"]),
+       ["ensemble_strategies", "'all'"], TypeError),
+      ("text_steps", dict(max_iteration_steps="10"),
+       ["max_iteration_steps", "'10'"], TypeError),
+      ("text_decay", dict(adanet_loss_decay="x"),
+       ["adanet_loss_decay", "'x'"], TypeError),
+      ("model_dir", dict(model_dir=3), ["model_dir", "3"], TypeError),
+      ("unknown", dict(lambda_=3), ["lambda_"], TypeError),
   )
-  def test_types(self, arguments, parts):
-    with self.assertRaises(TypeError) as caught:
-      adanet.Estimator(**dict(dict(
-          head=adanet.heads.RegressionHead(), max_iteration_steps=3,
-          subnetwork_generator=builders.generator(_Dense("a"))), **arguments))
+  def test_arguments(self, arguments, parts, error=ValueError):
+    with self.assertRaises(error) as caught:
+      adanet.Estimator(**{
+          "head": adanet.heads.RegressionHead(), "max_iteration_steps": 3,
+          "subnetwork_generator": builders.generator(_Dense("a")),
+          "model_dir": self._model_dir, **arguments})
     self._assert_one_line(caught.exception, *parts)
 
   def test_directory_of_an_ensemble_search(self):
@@ -286,6 +256,8 @@ class BadInputTest(parameterized.TestCase):
       (lambda e: e.train(builders.input_fn(), hooks=[
           tf_compat.v1.train.SessionRunHook]), TypeError, "the class Sess"),
       (lambda e: e.train(builders.input_fn(), steps=2.5), ValueError, "2.5"),
+      (lambda e: e.train(builders.input_fn(), steps=1, max_steps=1), ValueError,
+       "steps and max_steps"),
       (lambda e: e.evaluate(builders.input_fn(1), name=3), TypeError,
        "name must be .*, got 3"),
       (lambda e: e.train(builders.input_fn(), max_steps=1).export_saved_model(
@@ -302,32 +274,23 @@ class BadInputTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("combiner", dict(global_step_combiner_fn=lambda steps: steps),
        "global_step_combiner_fn must .*1"),
-      ("generator", dict(subnetwork_generator=_Generator(_Dense("a"))),
+      ("generator", dict(subnetwork_generator=_generator(_Dense("a"))),
        "generate_candidates must return a list of builders, got"),
-      ("strategy", dict(ensemble_strategies=[_Strategy(None)]),
+      ("strategy", dict(ensemble_strategies=[_strategy(None)]),
        "generate_ensemble_candidates of .* got None"),
-      ("candidates", dict(ensemble_strategies=[_Strategy([3])]),
+      ("candidates", dict(ensemble_strategies=[_strategy([3])]),
        "ensemble_strategies must make an adanet.ensemble.Candidate each, got 3"
       ),
       ("report", dict(
           report_materializer=adanet.ReportMaterializer(builders.input_fn(1)),
-          subnetwork_generator=_Generator([_Reports("a")])),
+          subnetwork_generator=_generator([
+              _builder("build_subnetwork_report", {"a": 1})])),
        "builder 'a': build_subnetwork_report must return .*got {'a': 1}"))
   @level.gate
   def test_what_functions_return(self, arguments, message):
     estimator = self._estimator(_Dense("a"), **arguments)
     with self.assertRaisesRegex(ValueError, message) as caught:
       estimator.train(builders.input_fn(), max_steps=4)
-    self._assert_one_line(caught.exception)
-
-  @parameterized.parameters(
-      ("", "^model_dir='': expected the path of a folder, or None. Is a "),
-      (r"gs://a/lr[0.1]", r"^model_dir='gs://a/lr\[0.1\]': .* without \[ and "))
-  @level.gate
-  def test_model_dir(self, model_dir, message):
-    self._model_dir = model_dir
-    with self.assertRaisesRegex(ValueError, message) as caught:
-      self._estimator(_Dense("a"))
     self._assert_one_line(caught.exception)
 
   def test_model_dir_that_parameter_servers_cannot_read(self):
@@ -362,15 +325,6 @@ class BadInputTest(parameterized.TestCase):
       with self.subTest(parts), self.assertRaises(ValueError) as caught:
         estimator.evaluate(builders.input_fn(1))
       self._assert_one_line(caught.exception, *parts)
-
-  def test_unknown_argument(self):
-    with self.assertRaisesRegex(TypeError, "lambda_"):
-      self._estimator(_Dense("a"), lambda_=3)
-
-  def test_both_kinds_of_steps(self):
-    with self.assertRaisesRegex(ValueError, "steps and max_steps"):
-      self._estimator(_Dense("a")).train(
-          builders.input_fn(), steps=1, max_steps=1)
 
   def _trained(self):
     """Trains into the second iteration, and returns the generator."""
@@ -414,24 +368,6 @@ class BadInputTest(parameterized.TestCase):
     self._assert_refused(
         ["iteration 0", "'a0'", self._model_dir],
         subnetwork_generator=generator)
-
-  @level.gate
-  def test_model_dir_of_another_network(self):
-    self._estimator(_Dense("a", width=2)).train(
-        builders.input_fn(), max_steps=2)
-    self._assert_refused(
-        ["model.ckpt-2", "subnetwork_t0_a/hidden", "[3, 2]"],
-        subnetwork_generator=builders.generator(_Dense("a", width=5)))
-
-  @level.gate
-  def test_files_cut_short(self):
-    generator = self._trained()
-    path = os.path.join(self._model_dir, "architecture-0.json")
-    os.truncate(path, 1)
-    self._assert_refused([path], subnetwork_generator=generator)
-    path = os.path.join(self._model_dir, "model.ckpt-4.index")
-    os.truncate(path, os.path.getsize(path) // 2)
-    self._assert_refused(["model.ckpt-4"], subnetwork_generator=generator)
 
 
 if __name__ == "__main__":

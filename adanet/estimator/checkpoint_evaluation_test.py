@@ -14,17 +14,20 @@ from adanet.history import store
 
 
 class _Exporter:
-  """Notes what it is told, and exports the last checkpoint alone."""
+  """Notes what it is told. It exports all checkpoints, or the last one alone.
+  """
 
   name = "notes"
 
   def __init__(self):
     self.is_final = []
+    self.exports_all = False
 
   def export(self, estimator, export_path, checkpoint_path, eval_result,
              is_the_final_export):
     self.is_final.append(is_the_final_export)
-    return f"export of {checkpoint_path}" if is_the_final_export else None
+    return f"export of {checkpoint_path}" if (
+        self.exports_all or is_the_final_export) else None
 
 
 class CheckpointEvaluatorTest(parameterized.TestCase):
@@ -60,6 +63,14 @@ class CheckpointEvaluatorTest(parameterized.TestCase):
     self.assertEqual(1, self._estimator.evaluate.call_count)
     self.assertEqual(
         ({"global_step": 5, "loss": .5}, ["export of c-5"]), evaluator.results)
+
+  def test_what_was_exported_is_not_exported_again(self):
+    self._exporter.exports_all = True
+    evaluator = self._make(6)
+    evaluator.evaluate("c-5")
+    evaluator.finish("c-5")
+    self.assertEqual([False], self._exporter.is_final)
+    self.assertEqual(["export of c-5"], evaluator.results[1])
 
   def test_another_one_is_the_last(self):
     evaluator = self._make(None)

@@ -1,11 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What wins on a cluster is what is saved, built upon, reported and exported.
-
-The ensembles are slower than their subnetworks, and there is a checkpoint each
-second: some fall where the global step is that of the end, and the ensembles
-are not.
-"""
+"""What a cluster saves, with a real server in each task."""
 
 import functools
 import glob
@@ -23,8 +18,11 @@ from adanet.estimator import export as export_lib
 from adanet.testing import builders
 from adanet.testing import jobs
 from adanet.testing import processes
+from adanet.testing import searches
+from adanet.testing import variables
 import numpy as np
 
+_ROWS = 120
 _STEPS = 10
 _STEP_SECS = .12  # Of the ensembles.
 _WEIGHT = "adanet/iteration_{}/ensemble_{}/weighted_subnetwork_{}/logits/" + (
@@ -79,9 +77,57 @@ def _exported(connection, model_dir, folder):
         if v.op.name.endswith("mixture_weight")}))
 
 
+class _Counting(builders.Dense):
+  """Counts in a variable how often its network is trained on each row."""
+
+  def build_subnetwork(self, features, **arguments):
+    v1 = tf_compat.v1
+    self._rows = features["row"]
+    self._seen = v1.get_variable(
+        "seen", [_ROWS], v1.int64, v1.zeros_initializer(), trainable=False)
+    return super().build_subnetwork({"x": features["x"]}, **arguments)
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    v1 = tf_compat.v1
+    return v1.group(
+        super().build_subnetwork_train_op(*args, **kwargs),
+        v1.scatter_add(self._seen, self._rows, v1.ones_like(self._rows)))
+
+
+def _count(model_dir):
+  """A user's program that trains on each row once: one task."""
+  features, labels = builders.data(_ROWS)
+  searches.estimator(
+      model_dir, *map(_Counting, "abc"), max_iteration_steps=10**6,
+      max_iterations=1, config=tf_compat.RunConfig(
+          save_checkpoints_secs=None, save_summary_steps=None),
+      placement_strategy=distributed.BalancedStrategy(num_ensemble_workers=0)
+  ).train(adanet.inputs.numpy_input_fn(
+      {"x": features, "row": np.arange(_ROWS)}, labels, 8, num_epochs=1,
+      shuffle=True))
+
+
 class ClusterSavingTest(absltest.TestCase):
 
+  def test_each_network_sees_all_rows(self):
+    """Some of six workers train in turns, and no one trains alone."""
+    folder = self.create_tempdir().full_path
+    model_dir = os.path.join(folder, "model")
+    jobs.started(self, functools.partial(_count, model_dir),
+                 dict(chief=1, worker=5, ps=2), folder).finish(120.)
+    seen = [value for name, value in variables.latest(model_dir).items()
+            if name.endswith("/seen")]
+    self.assertLen(seen, 3)
+    for counts in seen:
+      np.testing.assert_array_equal(np.ones([_ROWS]), counts)
+
   def test_all_speak_of_the_same_values(self):
+    """What wins is what is saved, built upon, reported and exported.
+
+    The ensembles are slower than their subnetworks, and there is a checkpoint
+    each second: some fall where the global step is that of the end, and the
+    ensembles are not.
+    """
     folder = self.create_tempdir().full_path
     model_dir = os.path.join(folder, "model")
     jobs.started(self, functools.partial(_program, model_dir),

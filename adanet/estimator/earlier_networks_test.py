@@ -7,20 +7,17 @@ none runs again. All figures are those of a search that builds them.
 """
 
 import functools
-import glob
-import json
 import logging
 import os
 import shutil
 import tempfile
-import types
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
 from adanet.history import store
 from adanet.testing import builders
-from adanet.testing import engines
 from adanet.testing import searches
 import numpy as np
 
@@ -85,16 +82,6 @@ class _Remembering(adanet.subnetwork.Generator):
     return self._made
 
 
-class _Doubled(builders.Alone):
-  """A network that gives twice its logits."""
-
-  def build_subnetwork(self, features, logits_dimension, training,
-                       iteration_step, summary):
-    made = super().build_subnetwork(
-        features, logits_dimension, training, iteration_step, summary)
-    return made._replace(logits=made.logits * 2.)
-
-
 def _made(kind=builders.Alone):
   return [kind(name, 1 + i) for i, name in enumerate(_NAMES)]
 
@@ -149,21 +136,7 @@ def _predictions(estimator):
       builders.input_fn(1))])
 
 
-def _exported(estimator, folder):
-  def receiver():
-    given = {"x": tf_compat.v1.placeholder(tf_compat.v1.float32, [None, 3])}
-    return types.SimpleNamespace(features=given, receiver_tensors=given)
-
-  v1 = tf_compat.v1
-  path = estimator.export_saved_model(folder, receiver)
-  with v1.Graph().as_default(), v1.Session() as session:
-    signature = v1.saved_model.load(
-        session, ["serve"], path.decode()).signature_def["predict"]
-    return session.run(signature.outputs["predictions"].name,
-                       {signature.inputs["x"].name: builders.data()[0]})
-
-
-class _SearchesCase(absltest.TestCase):
+class EarlierNetworksTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -195,29 +168,22 @@ class _SearchesCase(absltest.TestCase):
           expected.get_variable_value(name), found.get_variable_value(name),
           name)
 
-
-class EarlierNetworksTest(_SearchesCase):
+  def _lines(self, train):
+    """Returns the lines that say that the evaluator's data are others."""
+    with self.assertLogs(level="INFO") as lines:
+      logging.info("begun")
+      train()
+    return [line for line in lines.output if "gives other data" in line]
 
   def test_same_as_with_them(self):
     with_them, without = _expected(), _searches(builders.Alone)[0]
     self._assert_same(with_them, without)
     self.assertEqual(with_them.evaluate(_held_out()),
                      without.evaluate(_held_out()))
-    np.testing.assert_array_equal(
-        _exported(with_them, _folder()),
-        _exported(without, _folder()))
     more = set(without.get_variable_names()) - set(
         with_them.get_variable_names())
     # No slot of an optimizer of an earlier iteration is kept.
     self.assertEmpty([name for name in more if "candidate_" not in name])
-
-  def test_same_with_other_winners(self):
-    arguments = {
-        "ensemblers": [adanet.ensemble.GreedyEnsembler()], "force_grow": False,
-        "max_iterations": 2}
-    self._assert_same(
-        self._trained(_made(builders.Dense), _folder(), **arguments),
-        self._trained(_made(), **arguments), iterations=2)
 
   def test_what_is_built_and_run(self):
     runs = []
@@ -245,15 +211,6 @@ class EarlierNetworksTest(_SearchesCase):
     self.assertNotEqual(last, list(members))
     self.assertEqual(["build"] * len(members), sum(calls, []))
 
-  def test_one_that_asks_goes_on(self):
-    """A search may ask later on: all that it needs is saved."""
-    self._assert_same(_expected(), self._trained(
-        _made(builders.Dense), self._after_two_iterations()))
-
-  def test_goes_on_from_one_that_asked(self):
-    self._assert_same(_expected(), self._trained(
-        model_dir=self._after_two_iterations(builders.Dense)))
-
   def test_resumed(self):
     found = []
     for kind in (builders.Dense, builders.Alone):
@@ -275,40 +232,10 @@ class EarlierNetworksTest(_SearchesCase):
                 for one in (_expected(), _searches(builders.Alone)[0])]
       self.assertEqual(values[0], values[1], name)
 
-  def test_on_an_executor(self):
-    estimator = _estimator(self._after_two_iterations())
-    estimator.train(builders.input_fn(), executor=engines.Here())
-    self._assert_same(_expected(), estimator)
-
-  def test_says_that_a_member_has_changed(self):
-    """Its variables fit, so nothing else would show it."""
-    model_dir = self._after_two_iterations()
-
-    def lines(made):
-      with self.assertLogs(level="WARNING") as logged:
-        logging.warning("begun")
-        _predictions(_estimator(model_dir, made))
-      return [line for line in logged.output if "Another search" in line]
-
-    self.assertEmpty(lines(_made()))
-    line, = lines(_made(_Doubled))
-    self.assertIn("graph of t0_a", line)
-    self.assertIn("1 Mul, 1 constant 2.0 now", line)
-
   def test_reports_have_the_previous_ensemble(self):
     found = _searches(builders.Alone)[2]
     self.assertEqual(_searches(builders.Dense)[2], found)
     self.assertIn("previous_ensemble", [name for name, _ in found])
-
-
-class LibraryTest(_SearchesCase):
-  """Logits that were recorded are not recorded again, if they are the same."""
-
-  def _lines(self, train):
-    with self.assertLogs(level="INFO") as lines:
-      logging.info("begun")
-      train()
-    return [line for line in lines.output if "gives other data" in line]
 
   def test_other_data(self):
     """It is the features that differ; the labels do not."""
@@ -323,47 +250,20 @@ class LibraryTest(_SearchesCase):
         model_dir, evaluator=evaluator).evaluate(_held_out(.5))["loss"],
                            places=5)
 
-  def test_without_files(self):
-    model_dir = self._after_two_iterations()
-    folder = os.path.join(model_dir, "logits")
-    for i, name in enumerate(sorted(os.listdir(folder))):
-      path = os.path.join(folder, name)
-      if i % 2:
-        os.truncate(path, os.path.getsize(path) // 2)
-      else:
-        os.remove(path)
-    self._assert_same(_expected(), self._trained(model_dir=model_dir))
-
-  def test_continued_elsewhere(self):
-    made = _made()
-    model_dir = self._after_two_iterations()
+  @parameterized.parameters(
+      (builders.Alone, builders.Alone), (builders.Alone, builders.Dense),
+      (builders.Dense, builders.Alone))
+  def test_goes_on(self, before, after):
+    """A search may ask later on: all that it needs is saved."""
+    made = _made(after)
+    model_dir = self._after_two_iterations(before)
     found = []
-    self.assertEmpty(self._lines(
-        lambda: found.append(self._trained(made, model_dir))))
-    self.assertEqual([["build", "train", "build"]] * len(_NAMES),
-                     [one.calls for one in made])
+    lines = self._lines(lambda: found.append(self._trained(made, model_dir)))
+    if before is after:  # Logits that were recorded are not recorded again.
+      self.assertEmpty(lines)
+      self.assertEqual([["build", "train", "build"]] * len(_NAMES),
+                       [one.calls for one in made])
     self._assert_same(_expected(), found[0])
-
-  def test_other_values(self):
-    """Logits of networks with other variables are not taken for theirs."""
-    model_dir = self._after_two_iterations()
-    folder = os.path.join(model_dir, "logits")
-    for path in glob.glob(os.path.join(folder, "*.npy")):
-      np.save(path, np.zeros_like(np.load(path)))
-    path = os.path.join(folder, "library.json")
-    with open(path, encoding="utf-8") as f:
-      library = json.load(f)
-    for member in library["members"]:
-      member["sums"] = {name: 1 for name in member["sums"]}
-    with open(path, "w", encoding="utf-8") as f:
-      json.dump(library, f)
-    self._assert_same(_expected(), self._trained(model_dir=model_dir))
-
-  def test_has_the_last_recording_only(self):
-    model_dir = _searches(builders.Alone)[0].model_dir
-    files = os.listdir(os.path.join(model_dir, "logits"))
-    before = store.Store(model_dir).iteration(1).winning.subnetworks
-    self.assertLen(files, len(before) + len(_NAMES) + 1)
 
 
 if __name__ == "__main__":

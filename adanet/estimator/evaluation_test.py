@@ -1,15 +1,18 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what `evaluate` returns, and of when it answers."""
+"""Tests of what is evaluated, what `evaluate` returns, and when it answers."""
 
 import copy
 import json
+import os
 import pickle
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import adanet
 from adanet.testing import level
 from adanet import tf_compat
+from adanet.core import reports
 from adanet.testing import builders
 from adanet.testing import searches
 import numpy as np
@@ -52,6 +55,71 @@ class MetricsTest(absltest.TestCase):
       self.assertEqual(expected, other[_ARCHITECTURE])
     with self.assertRaisesRegex(KeyError, "'accuracy'"):
       found["accuracy"]  # pylint: disable=pointless-statement
+
+
+_ROWS = 129
+# One network is right on all examples but the last one, the other never knows.
+_FACTORS = {"calm": 0., "bold": 5.}
+_LOSS = {"bold": np.mean(np.log1p(np.exp(-5. * np.array(
+    [1.] * (_ROWS - 1) + [-1.])))), "calm": np.log(2.)}
+
+
+def _all_once(size, order=slice(None)):
+  """Returns an input_fn of all examples once, in batches of a size."""
+  x = np.float32([[1.]] * (_ROWS - 1) + [[-1.]])[order]
+  return adanet.inputs.numpy_input_fn(
+      {"x": x}, np.ones([_ROWS, 1], np.float32), batch_size=size, num_epochs=1,
+      shuffle=False)
+
+
+class _Fixed(builders.Dense):
+  """A network whose logits are the feature times a number."""
+
+  def build_subnetwork(self, features, *args, **kwargs):
+    logits = features["x"] * tf_compat.v1.get_variable(
+        "factor", initializer=_FACTORS[self.name])
+    return super().build_subnetwork(features, *args, **kwargs)._replace(
+        logits=logits, last_layer=logits)
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    return tf_compat.v1.no_op()
+
+  def build_subnetwork_report(self):
+    return adanet.subnetwork.Report(hparams={}, attributes={}, metrics={})
+
+
+@level.gate
+class HeldOutTest(absltest.TestCase):
+
+  def test_each_example_counts_once(self):
+    """However batches are cut, and in any order."""
+    backwards = slice(None, None, -1)
+    estimator = searches.estimator(
+        self.create_tempdir().full_path, _Fixed("calm"), _Fixed("bold"),
+        head=adanet.heads.BinaryClassHead(), max_iteration_steps=1,
+        evaluator=adanet.Evaluator(_all_once(64, backwards)),
+        ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler(
+            adanet_lambda=.1)],
+        report_materializer=adanet.ReportMaterializer(_all_once(128)))
+    estimator.train(_all_once(_ROWS))
+    told = reports.ReportStore(
+        os.path.join(estimator.model_dir, "report")).read()[0]
+    self.assertCountEqual(_LOSS, [report.name for report in told])
+    values = {candidate.name: candidate.value for candidate in
+              estimator.history().iterations[0].candidates}
+    for report in told:
+      loss = _LOSS[report.name]
+      self.assertAlmostEqual(loss, report.metrics["loss"], places=5)
+      # Its complexity counts once: .1 for its weight of 1, times 2.
+      for found in report.metrics["adanet_loss"], values[
+          f"t0_{report.name}_grow_complexity_regularized"]:
+        self.assertAlmostEqual(loss + .2, found, places=5)
+    expected, *figures = [
+        estimator.evaluate(_all_once(*batches))
+        for batches in ((_ROWS,), (128, backwards), (1,))]
+    for found in figures:
+      for key, value in expected.items():
+        self.assertAlmostEqual(value, found[key], places=5, msg=key)
 
 
 class _Asks(tf_compat.v1.train.SessionRunHook):

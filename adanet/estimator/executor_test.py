@@ -22,7 +22,6 @@ from adanet import tf_compat
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import searches
-from adanet.testing import variables
 
 _TF_CONFIG = json.dumps({
     "cluster": {"chief": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"]},
@@ -81,12 +80,6 @@ class RefusalTest(parameterized.TestCase):
           r"; executor = ProcessPoolExecutor.2, mp_context=context.", pool)
     self.assertEmpty(os.listdir(self._model_dir))
     self.assertEmpty(multiprocessing.active_children())
-
-  def test_no_executor_for_train_and_evaluate(self):
-    with self.assertRaisesRegex(ValueError, "executor must be .* got 4"):
-      adanet.train_and_evaluate(
-          _estimator(self._model_dir), adanet.TrainSpec(builders.input_fn()),
-          adanet.EvalSpec(builders.input_fn(1)), executor=4)
 
   @mock.patch.dict(os.environ, TF_CONFIG=_TF_CONFIG)
   def test_cluster(self):
@@ -149,35 +142,6 @@ class HooksTest(absltest.TestCase):
         ["model.ckpt-0.index", "model.ckpt-2.index", "model.ckpt-4.index"] * 2,
         [os.path.basename(path) for path in sorted(glob.glob(
             os.path.join(model_dir, "**", "*.index"), recursive=True))])
-
-
-@level.gate
-class WaysTest(absltest.TestCase):
-
-  def test_goes_on_as_one_process_does(self):
-    """It stops within each of two iterations, and goes on otherwise."""
-    expected, architecture = self._train("model", (8, None))
-    # TensorFlow reads the path of a checkpoint as a pattern.
-    found, theirs = self._train(
-        "lr[0.1]", (2, engines.Here()), (6, None), (8, engines.Here()))
-    self.assertEqual(architecture, theirs)
-    variables.assert_equal(expected, found)
-
-  def _train(self, name, *calls):
-    """Trains; returns the variables and the text of the architecture.
-
-    Args:
-      name: str, of the model_dir.
-      *calls: for each of them the last step, and the executor or None.
-    """
-    model_dir = os.path.join(_folder(), name)
-    # Batches of all rows, so that it does not matter where the input begins.
-    input_fn = builders.input_fn(batch_size=32)
-    for max_steps, executor in calls:
-      _estimator(model_dir).train(
-          input_fn, max_steps=max_steps, executor=executor)
-    with open(os.path.join(model_dir, "architecture-0.json")) as f:
-      return variables.latest(model_dir), f.read()
 
 
 if __name__ == "__main__":

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of exports as a layer of Keras 3, as docs/export.rst describes them."""
 
-import functools
-import os
-import shutil
 import tempfile
 
 from absl.testing import absltest
@@ -70,28 +67,6 @@ def _export(input_fn, head, *made):
       _folder(), export.build_raw_serving_input_receiver_fn(input_fn)).decode()
 
 
-@functools.lru_cache(maxsize=None)
-def _of_one_feature():
-  """Returns the folder of an export, and what is expected."""
-  estimator, folder = _export(
-      builders.input_fn(), heads.RegressionHead(), builders.Dense("a"),
-      builders.Dense("b", 3))
-  return folder, np.array([
-      p["predictions"] for p in estimator.predict(builders.input_fn(1))])
-
-
-@functools.lru_cache(maxsize=None)
-def _of_several_features():
-  """Returns the folder of an export of several heads, and what is expected."""
-  estimator, folder = _export(
-      _several_input,
-      heads.MultiHead([
-          heads.MultiClassHead(3, label_vocabulary=list(_WORDS), name="color"),
-          heads.RegressionHead(name="sum")]),
-      _Several("a"), _Several("b", 3))
-  return folder, list(estimator.predict(_several_once))
-
-
 @level.gate
 class KerasExportTest(absltest.TestCase):
 
@@ -103,15 +78,14 @@ class KerasExportTest(absltest.TestCase):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
 
   def _one_feature(self):
-    """Returns a model of one feature, its folder, and what is expected.
-
-    The folder is a copy.
-    """
-    folder, expected = _of_one_feature()
-    folder = shutil.copytree(folder, os.path.join(_folder(), "copy"))
+    """Returns a model of one feature, and what is expected."""
+    estimator, folder = _export(
+        builders.input_fn(), heads.RegressionHead(), builders.Dense("a"),
+        builders.Dense("b", 3))
     inputs = self.keras.Input([3], name="x")
     layer = self.keras.layers.TFSMLayer(folder, call_endpoint="predict")
-    return self.keras.Model(inputs, layer(inputs)), folder, expected
+    return self.keras.Model(inputs, layer(inputs)), np.array([
+        p["predictions"] for p in estimator.predict(builders.input_fn(1))])
 
   def _several_features(self):
     """Returns a model of several features and heads, and what is expected."""
@@ -121,15 +95,22 @@ class KerasExportTest(absltest.TestCase):
       def call(self, inputs):
         return self.call_endpoint_fn(**inputs)
 
-    folder, expected = _of_several_features()
+    estimator, folder = _export(
+        _several_input,
+        heads.MultiHead([
+            heads.MultiClassHead(
+                3, label_vocabulary=list(_WORDS), name="color"),
+            heads.RegressionHead(name="sum")]),
+        _Several("a"), _Several("b", 3))
     inputs = {"x": self.keras.Input([3], name="x"),
               "count": self.keras.Input([], name="count", dtype="int64"),
               "word": self.keras.Input([], name="word", dtype="string")}
     layer = Exported(folder, call_endpoint="predict")
-    return self.keras.Model(inputs, layer(inputs)), expected
+    return self.keras.Model(inputs, layer(inputs)), list(
+        estimator.predict(_several_once))
 
   def test_predicts_what_the_estimator_does(self):
-    model, _, expected = self._one_feature()
+    model, expected = self._one_feature()
     features, _ = builders.data(_ROWS)
     for batch_size in (1, 5, _ROWS):
       found = model.predict(features, batch_size=batch_size, verbose=0)
@@ -153,42 +134,6 @@ class KerasExportTest(absltest.TestCase):
               ours, theirs, rtol=1e-5, atol=1e-6, err_msg=str(key))
         else:
           np.testing.assert_array_equal(ours, theirs, str(key))
-
-  def test_a_keras_file_has_the_path_of_the_export(self):
-    model, folder, expected = self._one_feature()
-    features, _ = builders.data(_ROWS)
-    path = os.path.join(self.create_tempdir().full_path, "model.keras")
-    model.save(path)
-    with self.assertRaisesRegex(ValueError, "safe_mode=False"):
-      self.keras.models.load_model(path)
-    loaded = self.keras.models.load_model(path, safe_mode=False)
-    np.testing.assert_allclose(
-        loaded(features)["predictions"], expected, rtol=1e-6, atol=1e-6)
-    shutil.rmtree(folder)
-    with self.assertRaisesRegex(OSError, folder):
-      self.keras.models.load_model(path, safe_mode=False)
-
-  def test_an_export_by_keras_needs_no_other_folder(self):
-    model, folder, expected = self._one_feature()
-    features, _ = builders.data(_ROWS)
-    path = self.create_tempdir().full_path
-    model.export(path, verbose=False)
-    shutil.rmtree(folder)
-    loaded = tf_compat.v2.saved_model.load(path)
-    for rows in (1, 5, _ROWS):
-      np.testing.assert_allclose(
-          loaded.serve(features[:rows])["predictions"], expected[:rows],
-          rtol=1e-6, atol=1e-6)
-
-  def test_an_export_by_keras_has_no_tables(self):
-    model, _ = self._several_features()
-    path = self.create_tempdir().full_path
-    model.export(path, verbose=False)
-    loaded = tf_compat.v2.saved_model.load(path)
-    with self.assertRaisesRegex(
-        tf_compat.v1.errors.FailedPreconditionError, "Table not initialized"):
-      loaded.serve({name: tf_compat.v1.constant(feature)
-                    for name, feature in _features().items()})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `adanet.train_and_evaluate`."""
+"""Tests of `adanet.train_and_evaluate`, and of the role of a task."""
 
 import glob
 import json
@@ -16,6 +16,7 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
+from adanet.estimator import role
 from adanet.testing import builders
 from adanet.testing import searches
 from adanet.testing import variables
@@ -33,10 +34,10 @@ def _receiver_fn():
 class _Exporter:
   """Notes what it is asked for."""
 
-  def __init__(self, name="notes", result=None):
-    self.name = name
+  name = "notes"
+
+  def __init__(self):
     self.calls = []
-    self._result = result
 
   def export(self, estimator, export_path, checkpoint_path, eval_result,
              is_the_final_export):
@@ -44,7 +45,23 @@ class _Exporter:
     assert eval_result["global_step"] == estimator.get_variable_value(
         "global_step")
     self.calls.append((eval_result["global_step"], is_the_final_export))
-    return self._result
+
+
+class RoleTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ({}, None, "LOCAL"), ({"chief": ["a:1"]}, "chief", "LOCAL"),
+      (_CLUSTER, "chief", "CHIEF"),
+      ({"master": ["a:1"], "ps": ["c:1"]}, "master", "CHIEF"),
+      (_CLUSTER, "worker", "WORKER"), (_CLUSTER, "ps", "PARAMETER_SERVER"),
+      (_CLUSTER, "evaluator", "EVALUATOR"))
+  def test_role_of(self, cluster, task_type, expected):
+    tf_config = json.dumps(
+        {"cluster": cluster, "task": {"type": task_type, "index": 0}}
+        if cluster else {})
+    with mock.patch.dict(os.environ, TF_CONFIG=tf_config):
+      self.assertEqual(role.Role[expected], role.role_of(
+          tf_compat.RunConfig(model_dir="/model")))
 
 
 class LocalTest(parameterized.TestCase):
@@ -95,13 +112,10 @@ class LocalTest(parameterized.TestCase):
     for name, value in values.items():
       np.testing.assert_allclose(found[name], value, err_msg=name)
 
-  @parameterized.parameters(level.first([
-      ({"input_fn": builders.input_fn(1, batch_size=11)},
-       [(2, False), (3, False), (3, True)]),
-      ({"max_steps": 4}, [(2, False), (4, True)])]))
-  def test_ends(self, train, expected):
-    self._run(train)
-    self.assertEqual(expected, self._exporter.calls)
+  def test_input_ends(self):
+    self._run({"input_fn": builders.input_fn(1, batch_size=11)})
+    self.assertEqual(
+        [(2, False), (3, False), (3, True)], self._exporter.calls)
 
   @level.gate
   def test_goes_on(self):
@@ -109,20 +123,6 @@ class LocalTest(parameterized.TestCase):
     self._run({"max_steps": 3})
     self._run({"max_steps": 3})  # It is over: only the end is missing.
     self.assertEqual([(2, True), (3, True), (3, True)], self._exporter.calls)
-
-  @level.gate
-  def test_what_was_exported_is_not_exported_again(self):
-    self._exporter = _Exporter(result="path")
-
-    class Stop(tf_compat.v1.train.SessionRunHook):
-
-      def after_run(self, run_context, run_values):
-        if run_context.session.run(tf_compat.v1.train.get_global_step()) == 2:
-          run_context.request_stop()
-
-    _, exports = self._run(throttle_secs=600, train={"hooks": [Stop()]})
-    self.assertEqual([(2, False)], self._exporter.calls)
-    self.assertEqual(["path"], exports)
 
   @level.gate
   def test_hooks_and_listeners(self):
@@ -145,31 +145,24 @@ class LocalTest(parameterized.TestCase):
                "max_steps": 2}, hooks=[Hook("eval")])
     self.assertEqual(["train", 0, 2, "eval"], calls)
 
-  def test_exporters(self):
-    made = [exporters.FinalExporter("final", _receiver_fn),
-            exporters.LatestExporter("latest", _receiver_fn),
-            exporters.BestExporter("best", _receiver_fn)]
-    _, exports = self._run({"max_steps": 3}, exporters=made)
+  @parameterized.parameters("adanet", "tf.estimator")
+  def test_specs_and_exporters(self, library):
+    specs, kinds = adanet, exporters
+    if library == "tf.estimator":
+      if not hasattr(tf_compat.v1, "estimator"):
+        self.skipTest("This TensorFlow has no tf.estimator.")
+      specs = kinds = tf_compat.v1.estimator
+    metrics, exports = self._run({"max_steps": 3}, specs=specs, exporters=[
+        kinds.FinalExporter("final", _receiver_fn),
+        kinds.LatestExporter("latest", _receiver_fn),
+        kinds.BestExporter("best", _receiver_fn)])
+    self.assertEqual(3, metrics["global_step"])
     for path, name in zip(exports, ["final", "latest", "best"]):
       self.assertEqual(
           os.path.join(self._model_dir, "export", name),
           os.path.dirname(path.decode()))
       self.assertContainsSubset(
           ["saved_model.pb", "variables"], os.listdir(path.decode()))
-    self.assertLen(os.listdir(
-        os.path.join(self._model_dir, "export", "latest")), 2)
-
-  @absltest.skipUnless(hasattr(tf_compat.v1, "estimator"), "no tf.estimator")
-  def test_specs_and_exporters_of_tensorflow(self):
-    tf_estimator = tf_compat.v1.estimator
-    made = [tf_estimator.FinalExporter("final", _receiver_fn),
-            tf_estimator.LatestExporter("latest", _receiver_fn),
-            tf_estimator.BestExporter("best", _receiver_fn)]
-    metrics, exports = self._run(
-        {"max_steps": 3}, specs=tf_estimator, exporters=made)
-    self.assertEqual(3, metrics["global_step"])
-    for path in exports:
-      self.assertIn("saved_model.pb", os.listdir(path.decode()))
 
   @parameterized.parameters(
       ((3, adanet.TrainSpec(print), adanet.EvalSpec(print)), "estimator"),
@@ -245,16 +238,6 @@ class ClusterTest(parameterized.TestCase):
     results_lib.ResultsFile(model_dir, jobs.JobId("job", True), 1.).write(
         "evaluator", "model.ckpt-6", ({"global_step": 7}, None))
     self.assertEqual(({"global_step": 7}, None), tuple(awaited))
-
-  def test_chief_that_begins_again(self):
-    model_dir = self.create_tempdir().full_path
-    lives = [_FakeEstimator(model_dir, "chief", cluster={"chief": ["a:1"]},
-                            checkpoint="model.ckpt-6") for _ in range(2)]
-    for chief in lives:
-      metrics, _ = self._train_and_evaluate(chief)
-      self.assertEqual({"global_step": 6}, metrics)
-    # What was exported is not exported again.
-    self.assertEqual([1, 0], [chief.calls.count("evaluate") for chief in lives])
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))

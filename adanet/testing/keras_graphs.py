@@ -93,6 +93,17 @@ if tf_compat.HAS_KERAS_3:
     model.layers[0].trainable = False
     return model
 
+  class Attention(keras.layers.Layer):
+    """Each row attends to all of them."""
+
+    def __init__(self):
+      super().__init__()
+      self.heads = keras.layers.MultiHeadAttention(
+          2, 3, kernel_initializer=initializer(3))
+
+    def call(self, inputs):
+      return self.heads(inputs, inputs)
+
   MODELS = {
       "sequential": layers,
       "functional": functional,
@@ -108,6 +119,20 @@ if tf_compat.HAS_KERAS_3:
           keras.layers.LSTM(3, dropout=.3, recurrent_dropout=.2, seed=4,
                             kernel_initializer=initializer(3),
                             recurrent_initializer=initializer(4))),
+      "masked": lambda: layers(
+          keras.layers.Reshape([2, 2]), keras.layers.Masking(),
+          keras.layers.Bidirectional(keras.layers.GRU(
+              3, kernel_initializer=initializer(3),
+              recurrent_initializer=initializer(4)))),
+      "attention": lambda: layers(
+          keras.layers.Reshape([2, 2]), Attention(),
+          keras.layers.LayerNormalization(), keras.layers.Flatten()),
+      "image": lambda: layers(
+          keras.layers.Reshape([2, 2, 1]),
+          keras.layers.RandomFlip("horizontal", seed=4),
+          keras.layers.Conv2D(3, 2, padding="same", activation="relu",
+                              kernel_initializer=initializer(3)),
+          keras.layers.MaxPooling2D(), keras.layers.Flatten()),
       "constraint": lambda: layers(keras.layers.Dense(
           4, kernel_initializer=initializer(3),
           kernel_constraint="unit_norm")),
