@@ -186,7 +186,8 @@ class ResumedInputTest(parameterized.TestCase):
       make: returns the estimator of a model_dir.
       **arguments: others for it.
     """
-    model_dir, cut_off = _folder(), _folder()
+    # TensorFlow reads the path of a checkpoint as a pattern.
+    model_dir, cut_off = os.path.join(_folder(), "lr[0.1]"), _folder()
     for i in range(3 * len(cuts) + 1):
       try:
         make(model_dir, **arguments).train(
