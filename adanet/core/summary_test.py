@@ -265,9 +265,6 @@ class ScopedSummaryTest(parameterized.TestCase):
     with tf_compat.v1.Session() as session:
       self.assertEqual(b"", session.run(returned))
 
-  def test_nothing_to_merge(self):
-    self.assertIsNone(self.summary.merged())
-
   def test_returns_what_the_op_computes(self):
     with self.summary.current_scope():
       serialized = self.summary.scalar("x", 3., description="the third")

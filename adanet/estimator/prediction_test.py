@@ -4,7 +4,6 @@
 
 import concurrent.futures
 import gc
-import itertools
 import signal
 import subprocess
 import sys
@@ -85,13 +84,6 @@ class PredictTest(_Trained):
     for _ in range(9):  # More than a batch.
       next(rows)
       self.assertEqual(before, _process())
-
-  @level.gate
-  def test_several_at_once(self):
-    for one, other, expected in itertools.zip_longest(
-        self._predict(), self._predict(), self._expected):
-      np.testing.assert_array_equal(expected, one["predictions"])
-      np.testing.assert_array_equal(expected, other["predictions"])
 
   @level.gate
   def test_in_another_thread(self):

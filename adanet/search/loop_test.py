@@ -182,17 +182,6 @@ class SearchTest(parameterized.TestCase):
     self.assertEmpty(_of(engine, events.IterationUndecided))
     self.assertIsNone(engine.files.undecided())
 
-  def test_no_time_for_another(self):
-    with mock.patch.object(time, "time", lambda: 1000.):
-      engine = _Engine([_trained(0, {"a": 1.}, seconds=51.)])
-      engine.search(max_seconds=60., deadline=1050.)
-      self.assertEqual(
-          "max_seconds=60: 50.0 s are left, and the last iteration took 51.0 s",
-          engine.files.end().reason)
-      engine = _Engine(_two_iterations())
-      engine.search(max_seconds=60., deadline=1050., max_iterations=2)
-      self.assertLen(engine.asked("train"), 2)
-
   @parameterized.parameters(
       ({"a": _NAN, "b": .5}, ""),
       ({"a": _NAN, "b": _NAN},
