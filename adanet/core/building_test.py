@@ -12,7 +12,6 @@ import adanet
 from adanet import distributed
 from adanet.testing import level
 from adanet import tf_compat
-from adanet.core import ensembles
 from adanet.core import building
 from adanet.core import scopes
 from adanet.core import subnetworks
@@ -56,13 +55,6 @@ class _Keras(builders.Dense):
         complexity=1.)
 
 
-def _search(made):
-  return searches.make(made, max_iteration_steps=1)._replace(
-      enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
-      exports=ensembles.ExportOptions(
-          subnetwork_logits=False, subnetwork_last_layer=True))
-
-
 def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
   """Returns the first iteration of these builders, and its graph."""
   config = tf_compat.RunConfig(model_dir="/unused")
@@ -80,7 +72,8 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
         {"x": tf_compat.v1.constant(features)},
         tf_compat.v1.constant(labels), mode)
     return building.build(
-        _search(made)._replace(**kwargs), [], 0, task, config, strategy,
+        searches.make(made, max_iteration_steps=1)._replace(**kwargs), [], 0,
+        task, config, strategy,
         lambda names: strategy.worker_share(len(names)),
         lambda number: ([], [])), graph
 

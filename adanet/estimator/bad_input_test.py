@@ -326,48 +326,33 @@ class BadInputTest(parameterized.TestCase):
         estimator.evaluate(builders.input_fn(1))
       self._assert_one_line(caught.exception, *parts)
 
-  def _trained(self):
-    """Trains into the second iteration, and returns the generator."""
-    generator = _Changing()
-    self._estimator(subnetwork_generator=generator).train(
-        builders.input_fn(), max_steps=4)
-    return generator
-
   def _files(self):
     return {
         os.path.join(folder, name): os.stat(os.path.join(folder, name)).st_mtime
         for folder, _, names in os.walk(self._model_dir) for name in names
         if "tfevents" not in name and name != "lock"}
 
-  def _assert_refused(self, parts, **kwargs):
-    """Asserts that what opens the model_dir fails, and changes nothing.
-
-    Args:
-      parts: what the messages have.
-      **kwargs: arguments of the estimator.
-    """
-    files = self._files()
-    estimator = self._estimator(**kwargs)
-    for call in [
-        lambda: estimator.train(builders.input_fn(), max_steps=9),
-        lambda: estimator.evaluate(builders.input_fn(1)),
-        lambda: next(estimator.predict(builders.input_fn(1)))]:
-      with self.assertRaises(ValueError) as caught:
-        call()
-      self._assert_one_line(caught.exception, *parts)
-    self.assertEqual(files, self._files())
-
   @level.gate
   def test_model_dir_of_another_search(self):
-    generator = self._trained()
-    self._assert_refused(
-        ["iteration 0", "'complexity_regularized'"],
-        subnetwork_generator=generator,
-        ensemblers=[adanet.ensemble.MeanEnsembler()])
-    generator.prefix = "b"
-    self._assert_refused(
-        ["iteration 0", "'a0'", self._model_dir],
-        subnetwork_generator=generator)
+    """All that opens the model_dir fails, and changes nothing."""
+    generator = _Changing()
+    self._estimator(subnetwork_generator=generator).train(
+        builders.input_fn(), max_steps=4)  # Into the second iteration.
+    files = self._files()
+    for generator.prefix, ensembler, parts in (
+        ("a", adanet.ensemble.MeanEnsembler(), ["'complexity_regularized'"]),
+        ("b", adanet.ensemble.ComplexityRegularizedEnsembler(), [
+            "'a0'", self._model_dir])):
+      estimator = self._estimator(
+          subnetwork_generator=generator, ensemblers=[ensembler])
+      for call in [
+          lambda: estimator.train(builders.input_fn(), max_steps=9),
+          lambda: estimator.evaluate(builders.input_fn(1)),
+          lambda: next(estimator.predict(builders.input_fn(1)))]:
+        with self.assertRaises(ValueError) as caught:
+          call()
+        self._assert_one_line(caught.exception, "iteration 0", *parts)
+    self.assertEqual(files, self._files())
 
 
 if __name__ == "__main__":
