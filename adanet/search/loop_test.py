@@ -13,7 +13,6 @@ from adanet import log as logging
 from adanet import replay
 from adanet import waiting
 from adanet.core import events
-from adanet.core import selection
 from adanet.engines import engine as engine_lib
 from adanet.testing import hand_written
 from adanet.training import ending as ending_lib
@@ -198,17 +197,6 @@ class SearchTest(parameterized.TestCase):
         steps={}, losses={}))])
     engine.search(max_iterations=1)
     self.assertEqual("it reached max_iterations=1", engine.files.end().reason)
-
-  def test_all_nan(self):
-    engine = _Engine([_trained(0, {"a": _NAN, "b": _NAN})])
-    engine.advice = " The input has NaN."
-    with self.assertRaisesRegex(
-        selection.AllNaNError, "^No ensemble can win, .*: t0_a_grow, t0_b_grow."
-        " The input has NaN.$"):
-      engine.search(max_iterations=1)
-    self.assertEmpty(engine.asked("finished"))
-    self.assertIsNone(engine.files.iteration(0))
-    self.assertIsNone(engine.files.end())
 
   @parameterized.parameters((1., True), (_NAN, False))
   def test_warns_of_nan_that_the_loss_does_not_show(self, average, warns):
