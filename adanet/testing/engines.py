@@ -61,16 +61,14 @@ def _killing_processes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def process_pool(workers: int, start_method: str = "spawn"
-                ) -> Iterator[futures.Executor]:
+def process_pool(workers: int) -> Iterator[futures.Executor]:
   """Yields a pool of processes of this machine.
 
   Args:
     workers: int, how many.
-    start_method: str, "spawn" or "forkserver". The fork server ends with this
-      process. A "fork" would not work after TensorFlow has started threads.
   """
-  context = multiprocessing.get_context(start_method)
+  # A "fork" would not work after TensorFlow has started threads.
+  context = multiprocessing.get_context("spawn")
   with _killing_processes():
     pool = futures.ProcessPoolExecutor(
         workers, mp_context=context, initializer=processes.end_with_program)

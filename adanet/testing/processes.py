@@ -23,7 +23,6 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, cast
 import weakref
 
 from adanet.launch import processes
-from adanet.testing import session_count
 
 _TIMEOUT_SECS = 200.
 _POLL_SECS = .01
@@ -106,6 +105,18 @@ def end_as_a_program(status: int) -> None:
   ctypes.pythonapi.Py_Exit(status)
 
 
+def session_count() -> int:
+  """Returns how many sessions this process has made; loads no TensorFlow.
+
+  The first one starts the threads that run the ops of all sessions. They do not
+  survive a fork, and the sessions of a fork wait for them for ever.
+  """
+  # No version has this in public.
+  module = sys.modules.get("tensorflow.python.client.session")
+  counter = getattr(module, "_python_session_create_counter", None)
+  return counter.get_cell().value() if counter else 0
+
+
 class Process:
   """A function that runs in a child of this process.
 
@@ -130,7 +141,7 @@ class Process:
     Raises:
       RuntimeError: this process has made a session, so the child would hang.
     """
-    if session_count.session_count():
+    if session_count():
       raise RuntimeError(
           f"{function!r} would hang in a fork: this process has made a session "
           "of TensorFlow, whose threads a fork does not have. Start it before, "

@@ -12,7 +12,9 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import adanet
 from adanet.testing import level
+from adanet import distributed
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import evaluation as core_evaluation
@@ -24,7 +26,6 @@ from adanet.engines.cluster import shared_evaluation
 from adanet.engines.cluster import worker
 from adanet.testing import builders
 from adanet.testing import searches
-from adanet.testing import shuffled_evaluation
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import model as model_lib
@@ -392,21 +393,35 @@ class SharedEvaluationTest(_Test):
     self.assertEqual(("", False), self.files())
 
 
+def _shuffled():
+  """Returns the data in an order that no seed of its own says."""
+  features, labels = builders.data()
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      ({"x": features}, labels)).shuffle(len(labels)).batch(4)
+
+
 @level.gate
 class ValuesTest(_Test):
   """What is found is what one process finds, on the same batches."""
 
   def test_values_and_reports(self):
+    made = [builders.Dense(name, width=width)  # The last two are the same.
+            for name, width in (("a", 2), ("b", 3), ("c", 3))]
     searches.estimator(
-        self.path, *shuffled_evaluation.candidates(), force_grow=True,
+        self.path, *made, force_grow=True,
         enable_ensemble_summaries=False,
         enable_subnetwork_summaries=False).train(builders.input_fn())
     # What is found on 3 of 8 batches depends on their order.
-    model = shuffled_evaluation.model(self.path, steps=3)
+    model = model_lib.Model(
+        searches.make(made), model_dir_lib.ModelDir(self.path),
+        tf_compat.RunConfig(model_dir=self.path),
+        distributed.RoundRobinStrategy(),
+        model_lib.Rules(adanet.Evaluator(_shuffled, steps=3)),
+        adanet.ReportMaterializer(_shuffled, steps=3))
     checkpoint = model.model_dir.latest_checkpoint()
     asks = _Requests(self.path, [
         self.worker(model, name) for name in ("worker:0", "worker:1")])
-    with model.graph(shuffled_evaluation.input_fn, "eval", 1) as built:
+    with model.graph(_shuffled, "eval", 1) as built:
       shared = shared_evaluation.SharedEvaluation(
           model, self.connection("chief:0"), built.iteration,
           built.iteration.builder_costs, _GENERATION, asks)

@@ -140,7 +140,7 @@ class _ForkingItself(_Here):
 
   def submit(self, fn, task):
     # `Process` itself refuses to fork what has made sessions.
-    with mock.patch.object(processes.session_count, "session_count", int):
+    with mock.patch.object(processes, "session_count", int):
       worker = processes.Process(lambda connection: connection.send(fn(task)))
     try:
       self.trained.append("".join(task.part))

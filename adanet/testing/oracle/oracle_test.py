@@ -11,7 +11,7 @@ AdaNet 0.8.0 must be first on the import path, as `runner` puts it there. The
 test runs AdaNet with a few settings, and with `--live_table=all` with all.
 
 With batches of two sizes AdaNet's figures are not what is expected: see
-`settings_of_uneven_batches`. The quick level has the quick settings alone.
+`settings.uneven_batches`. The quick level has the quick settings alone.
 """
 
 from absl import flags

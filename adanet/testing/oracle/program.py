@@ -20,14 +20,13 @@ from adanet.testing.oracle import actions
 from adanet.testing.oracle import figures
 from adanet.testing.oracle import library
 from adanet.testing.oracle import settings
-from adanet.testing.oracle import settings_of_uneven_batches
 from adanet.testing.oracle import stranded
 from adanet.tf_compat import v1 as tf
 
 _TABLE = flags.DEFINE_enum(
     "table", "all", ["all", "quick", "begun", "goes_on"],
     "Which settings: all or the quick ones of `settings`, or a table of "
-    "`stranded`. Ours has those of `settings_of_uneven_batches` among all.")
+    "`stranded`. Ours has `settings.uneven_batches()` among all.")
 _OUTPUT = flags.DEFINE_string("output", None, "Path of the file to write.")
 _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings to run; all of them if empty.")
@@ -41,7 +40,7 @@ _MODEL_DIRS = flags.DEFINE_string(
 def _all():
   """Returns all settings."""
   return settings.table() + (
-      [] if library.IS_REFERENCE else settings_of_uneven_batches.table())
+      [] if library.IS_REFERENCE else settings.uneven_batches())
 
 
 def main(unused_argv):

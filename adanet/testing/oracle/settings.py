@@ -375,6 +375,29 @@ def table():
   return _ensemblers() + _heads() + _search() + _training()
 
 
+def uneven_batches():
+  """Returns settings with evaluations that have batches of two sizes.
+
+  In the mean of AdaNet 0.8.0, a short batch counts as much as a whole one. Here
+  each example counts once. So the expected result of a setting is AdaNet's
+  result for the one of the table, whose name has no "_uneven".
+  """
+  size = 20  # And 12 of the 32 rows.
+  changed = {
+      "reports_to_the_end_of_input": dict(
+          report_materializer=adanet.ReportMaterializer(
+              data.dataset("classes", num_epochs=1, batch_size=size))),
+      "multi_head": {},
+  }
+  return [one._replace(
+      name=one.name + "_uneven",
+      estimator=lambda c, one=one: dict(one.estimator(c), **changed[one.name]),
+      actions=[action._replace(arguments=dict(
+          action.arguments, batch_size=size)) if action.name == "evaluate" else
+               action for action in one.actions])
+          for one in table() if one.name in changed]
+
+
 def quick():
   """Returns the settings that take AdaNet 0.8.0 the least time."""
   return [s for s in table() if s.name not in _SLOW]
