@@ -16,7 +16,7 @@ step, and nothing that was done is done again: while the parameter servers live,
 no candidate is at a step that it had left; after one was killed, at none that is
 older than the last checkpoint; and no winner is chosen anew. No task has ended
 by itself. At the end of a job all tasks have ended with 0, and none of its processes and
-ports is left. "seconds" is the time from the restart of what died to its next
+ports is left. The seconds are the time from the restart of what died to its next
 step; for a full disk, from the first free space to the next checkpoint.
 
 The disk that is full is a file system in memory, in a mount namespace. Where
@@ -27,7 +27,6 @@ printed.
 """
 
 import ctypes
-import json
 import os
 import shutil
 import statistics
@@ -37,18 +36,13 @@ import time
 
 from absl import app
 from absl import flags
-import rich.console
-import rich.table
 from tools.fault_test import injection
 from tools.fault_test import plan
 from tools.fault_test import small_disk
 
 _INJECTIONS = flags.DEFINE_integer(
     "injections", 30, "How often something is broken.", lower_bound=1)
-_ONLY_KILLS = flags.DEFINE_boolean(
-    "only_kills", False, "Kill tasks, and do nothing else.")
 _SEED = flags.DEFINE_integer("seed", 1, "What is broken, and when.")
-_JSON = flags.DEFINE_string("json", None, "A file for the results, as JSON.")
 _KEEP = flags.DEFINE_boolean(
     "keep", False, "Keep the logs of the tasks, and say where they are.")
 
@@ -60,15 +54,16 @@ _MAX_JOBS = 3  # For each that is planned: a moment may pass too fast.
 def _say(outcome):
   """Says at once what came of an injection."""
   fault = outcome.fault
-  print("{} {} in {}, iteration {}, step {}: {}".format(
-      fault.kind, fault.target, fault.moment, outcome.iteration, outcome.step,
+  print("{} {}:{} in {}, iteration {}, step {}, {} saved: {}".format(
+      fault.kind, fault.target, fault.index, fault.moment, outcome.iteration,
+      outcome.step, outcome.saved,
       "FAILED: " + outcome.problem.partition("\n")[0] if outcome.problem else
       f"{outcome.seconds:.1f} s"), file=sys.stderr, flush=True)
 
 
 def _run_all(jobs, folder):
-  """Returns (job's number, its plan, outcome) of all, until one fails."""
-  results = []
+  """Returns the outcomes of all jobs, until one fails."""
+  outcomes = []
   queue = list(jobs)
   for number in range(_MAX_JOBS * len(jobs)):
     if not queue:
@@ -83,7 +78,7 @@ def _run_all(jobs, folder):
     job = injection.BrokenJob(what, logs, os.path.join(disk, "model"))
     try:
       left = job.run(_say)
-      results += [(number, what, outcome) for outcome in job.outcomes]
+      outcomes += job.outcomes
       if any(outcome.problem for outcome in job.outcomes):
         print(job.report(), file=sys.stderr, flush=True)
         break
@@ -93,38 +88,7 @@ def _run_all(jobs, folder):
     if left:
       queue.append(what._replace(
           faults=left, iterations=max(2, len(left) + 1)))
-  return results
-
-
-def _row(result):
-  """Returns an outcome as a dict for JSON."""
-  number, what, outcome = result
-  return dict(outcome.fault._asdict(), job=number, workers=what.workers,
-              strategy=what.strategy, iteration=outcome.iteration,
-              step=outcome.step, last_checkpoint=outcome.saved,
-              step_after=outcome.step_after, seconds=outcome.seconds,
-              problem=outcome.problem)
-
-
-def _table(rows):
-  """Returns the table of all injections."""
-  table = rich.table.Table(box=None, pad_edge=False)
-  for name, justify in (("", "right"), ("job", "right"), ("fault", "left"),
-                        ("task", "left"), ("in", "left"),
-                        ("iteration", "right"), ("step", "right"),
-                        ("saved", "right"), ("after", "right"),
-                        ("seconds", "right"), ("", "left")):
-    table.add_column(name, justify=justify, no_wrap=True)
-  for i, row in enumerate(rows, 1):
-    task = row["target"] if row["target"] == "all" else "{target}:{index}".format(
-        **row)
-    table.add_row(
-        str(i), str(row["job"]), row["kind"], task, row["moment"],
-        str(row["iteration"]), str(row["step"]), str(row["last_checkpoint"]),
-        "" if row["step_after"] is None else str(row["step_after"]),
-        "" if row["seconds"] is None else f"{row['seconds']:.1f}",
-        "FAILED" if row["problem"] else "recovered")
-  return table
+  return outcomes
 
 
 def main(argv):
@@ -139,29 +103,22 @@ def main(argv):
     if refused:
       print("No disk is full: the kernel refuses to mount one "
             f"({refused}).", file=sys.stderr)
-    jobs = plan.jobs(_INJECTIONS.value, _SEED.value, not refused,
-                     _ONLY_KILLS.value)
-    results = _run_all(jobs, folder)
+    outcomes = _run_all(
+        plan.jobs(_INJECTIONS.value, _SEED.value, not refused), folder)
   finally:
     if _KEEP.value:
       print(f"logs: {folder}", file=sys.stderr)
     else:
       shutil.rmtree(folder, ignore_errors=True)
-  rows = [_row(result) for result in results]
-  if _JSON.value:
-    with open(_JSON.value, "w") as f:
-      json.dump({"seed": _SEED.value, "injections": rows}, f, indent=2)
-  console = rich.console.Console(width=120)
-  console.print(_table(rows))
-  good = [row for row in rows if not row["problem"]]
+  good = [outcome for outcome in outcomes if not outcome.problem]
   # Those after the last step, and an evaluator, take no next step.
-  seconds = [row["seconds"] for row in good
-             if row["step_after"] is not None] or [0.]
-  console.print(
+  seconds = [outcome.seconds for outcome in good
+             if outcome.step_after is not None] or [0.]
+  print(
       f"{len(good)} of {_INJECTIONS.value} recovered; seconds to the next "
       f"step: median {statistics.median(seconds):.1f}, at most "
       f"{max(seconds):.1f}; {time.monotonic() - began:.0f} s in all; load "
-      f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", highlight=False)
+      f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
   return 0 if len(good) == _INJECTIONS.value else 1
 
 

@@ -75,20 +75,17 @@ def _moments(rng, count):
   return [START] + middle + [LAST]
 
 
-def jobs(injections: int, seed: int, has_full_disk: bool = True,
-         only_kills: bool = False) -> List[JobPlan]:
+def jobs(injections: int, seed: int, has_full_disk: bool) -> List[JobPlan]:
   """Returns the jobs, which have as many faults as is asked for.
 
   Args:
     injections: int.
     seed: int.
     has_full_disk: bool, whether a disk can be full here.
-    only_kills: bool, whether tasks are killed, and nothing else.
   """
   rng = random.Random(seed)
   kinds = _endless(rng, [
-      kind for kind in KINDS if kind[0] == KILL or not only_kills and (
-          has_full_disk or kind[0] != FULL_DISK)])
+      kind for kind in KINDS if has_full_disk or kind[0] != FULL_DISK])
   result: List[JobPlan] = []
   while injections > 0:
     count = min(injections, _MAX_FAULTS)

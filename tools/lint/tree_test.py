@@ -29,7 +29,7 @@ _OTHER_PROJECT = "tools/consumer_test"
 _MAY_USE_TENSORFLOW = (
     "adanet/tf_compat/", "benchmarks/cluster.py", "benchmarks/program.py",
     "third_party/tensorflow_version_test.py",
-    "tools/lint/tensorflow_imports_test.py")
+    "tools/lint/checks_test.py")
 
 _MAY_LOAD_PYTHON_RULES = ("tools/build_defs/python.bzl",)
 
