@@ -23,7 +23,6 @@ from benchmarks import balance
 from benchmarks import bytes as bytes_lib
 from benchmarks import claims
 from benchmarks import cluster
-from benchmarks import cluster_steps
 from benchmarks import executor
 from benchmarks import plan
 from benchmarks import program
@@ -127,19 +126,6 @@ class BenchmarksTest(parameterized.TestCase):
     found["worker:0"]["turns"][2][is_bare] = None
     with self.assertRaisesRegex(program.CheckError, "no step in turn 2"):
       cluster.rows_of_steps(found)
-
-  def test_phases(self):
-    found = [cluster_steps.phase(secs, num_turns=2) for secs in range(1, 19, 3)]
-    self.assertEqual(
-        [(-1, True, 3.), (-1, False, 6.), (0, True, 9.), (0, False, 12.),
-         (1, False, 15.), (1, True, 18.)], found)
-    self.assertIsNone(cluster_steps.phase(18., num_turns=2))
-
-  @parameterized.parameters(
-      ([(10., 7), (11., 9), (14., 15)], .5), ([(10., 7), (11., 7)], None),
-      ([(10., 7)], None), ([], None))
-  def test_secs_of_step(self, records, secs):
-    self.assertEqual(secs, cluster_steps.secs_of_step(records))
 
   def test_bars_of_a_cluster(self):
     rows = cluster.rows_of_steps(_found()) + [
@@ -277,19 +263,6 @@ class BenchmarksTest(parameterized.TestCase):
         (parameters, untrained),
         (content["parameters"], content["untrained_parameters"]))
     self.assertEqual(4 * parameters, variables.load(name).num_bytes)
-
-  def test_parts_of_models(self):
-    resnet, bert, dlrm = (
-        {v["name"]: v["shape"] for v in variables.read(name)["variables"]}
-        for name in ("resnet50", "bert_base", "dlrm"))
-    # The paper's network has no biases but the last, and torchvision counts it.
-    biases = sum(shape[0] for name, shape in resnet.items()
-                 if name.endswith("conv/bias"))
-    self.assertEqual(25557032, 25583592 - biases)
-    self.assertEqual(
-        [30522, 768], bert["bert/embeddings/word_embeddings"])
-    self.assertEqual(33762577, sum(
-        shape[0] for name, shape in dlrm.items() if name.startswith("emb_l.")))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ No test times anything.
 
 from absl.testing import absltest
 from adanet import tf_compat
-from benchmarks import value
 from benchmarks import value_phases
-from benchmarks import value_task
 import numpy as np
 
 
@@ -55,20 +53,6 @@ class PhasesTest(absltest.TestCase):
         {value_phases.FIRST_RUNS: 1 + 2 + 1,
          value_phases.LATER_RUNS: 1 + 1 + 2 + 1 + 1}, self._clock.secs)
     self.assertIs(run, v1.Session.run)
-
-  def test_rows(self):
-    job = value_task.Job(value_task.SELECTION_1, "digits", 0, 6, 3)
-    rows = value_phases.rows(job, [
-        {phase: i + turn for i, phase in enumerate(value_phases.PHASES)}
-        for turn in (0., 1., 5.)] + [
-            {value_phases.KERAS: secs} for secs in (20., 10., 30.)])
-    self.assertEqual(
-        [i + 1. for i in range(len(value_phases.PHASES))] + [20.],
-        [row["value"] for row in rows])
-    self.assertEqual("iteration of 3 models, 6 steps: graph for training",
-                     rows[0]["what"])
-    self.assertEqual("1.00 CPU s", rows[0]["figure"])
-    self.assertEmpty(value.bars(rows))
 
 
 if __name__ == "__main__":
