@@ -10,12 +10,8 @@ import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import adanet
 from adanet import inputs
 from adanet import tf_compat
-from adanet.estimator import export
-from adanet.testing import builders
-from adanet.testing import level
 import numpy as np
 
 _X = np.arange(10.).reshape(5, 2)
@@ -316,35 +312,6 @@ class PandasTest(parameterized.TestCase):
     with self.assertRaisesRegex(kind, message) as caught:
       inputs.pandas_input_fn(**arguments)
     self.assertNotRegex(str(caught.exception), "\n|1234|2000")
-
-
-class EstimatorTest(absltest.TestCase):
-
-  @level.gate
-  def test_trains_evaluates_predicts_and_exports(self):
-    features, labels = builders.data()
-    train = inputs.numpy_input_fn(
-        {"x": features}, labels, batch_size=5, num_epochs=None, shuffle=True)
-    once = inputs.numpy_input_fn({"x": features}, labels, shuffle=False)
-    estimator = adanet.Estimator(
-        adanet.heads.RegressionHead(), builders.generator(builders.Dense("a")),
-        max_iteration_steps=3, max_iterations=1,
-        model_dir=self.create_tempdir().full_path).train(train)
-    self.assertEqual(3, estimator.get_variable_value("global_step"))
-    self.assertAlmostEqual(
-        labels.mean(), estimator.evaluate(once)["label/mean"], places=5)
-    predicted = [row["predictions"] for row in estimator.predict(
-        inputs.numpy_input_fn({"x": features}, shuffle=False))]
-    v1 = tf_compat.v1
-    path = estimator.export_saved_model(
-        self.create_tempdir().full_path,
-        export.build_raw_serving_input_receiver_fn(train)).decode()
-    with v1.Graph().as_default(), v1.Session() as session:
-      signature = v1.saved_model.load(
-          session, ["serve"], path).signature_def["predict"]
-      served = session.run(signature.outputs["predictions"].name,
-                           {signature.inputs["x"].name: features})
-    np.testing.assert_allclose(predicted, served, rtol=1e-5)
 
 
 if __name__ == "__main__":

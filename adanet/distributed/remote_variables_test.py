@@ -168,22 +168,6 @@ class RemoteVariablesTest(parameterized.TestCase):
     np.testing.assert_allclose(
         inputs.dot(layer.get_weights()[0]), outputs.numpy(), rtol=1e-5)
 
-  def test_trains(self):
-    with _scope():
-      weight = v2.Variable([[1.], [2.]], name="weight")
-    inputs = v2.constant([[1., 0.], [0., 1.]])
-
-    @v2.function
-    def step():
-      with v2.GradientTape() as tape:
-        loss = v2.reduce_sum((v2.matmul(inputs, weight) - 5.)**2)
-      weight.assign_sub(.1 * tape.gradient(loss, weight))
-      return loss
-
-    # Each step leaves .8 of the error, so .64 of the loss.
-    np.testing.assert_allclose(
-        [25., 16., 10.24], [step().numpy() for _ in range(3)], rtol=1e-5)
-
   def test_only_variables_move_until_an_error(self):
     with self.assertRaisesRegex(KeyError, "mine"):
       with _scope():

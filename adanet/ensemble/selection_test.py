@@ -121,11 +121,6 @@ class SelectionTest(parameterized.TestCase):
     self.assertEqual((.5, .5), found.weights)
     self.assertEqual(found.picks[1].objective, found.objective)
 
-  def test_price(self):
-    logits = [np.float32([[1, 0]]), np.float32([[2, 0]])]
-    found = selection.select(logits, _loss_of([0]), [0., 9.], 5)
-    self.assertEqual((1., 0.), found.weights)
-
   def test_heads(self):
     rng = np.random.RandomState(1)
     arrays = [rng.normal(size=(8, 3)).astype(np.float32) for _ in range(4)]

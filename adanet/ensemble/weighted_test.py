@@ -223,15 +223,6 @@ class BuildEnsembleTest(graphs.GraphTestCase):
     np.testing.assert_allclose(self.values(made.logits), sum(_LOGITS) / 3,
                                rtol=1e-5)
 
-  def test_initializer(self):
-    tf = tf_compat.v1
-    made = _build(
-        ensemble.ComplexityRegularizedEnsembler(
-            mixture_weight_type=_MATRIX,
-            mixture_weight_initializer=tf.ones_initializer()),
-        _subnetworks(count=1))
-    np.testing.assert_allclose(self.values(made.logits), [[6., 6.], [15., 15.]])
-
   def test_last_layer_of_rank_3(self):
     tf = tf_compat.v1
     last_layer = tf.placeholder_with_default(
@@ -330,16 +321,9 @@ class TrainTest(graphs.GraphTestCase):
     self.assertEqual([1. - .875, [-.5]], self._train(
         optimizer, adanet_lambda=1., adanet_beta=.5))
 
-  def test_function_that_makes_an_optimizer(self):
-    self.assertEqual([.5, [-.5]], self._train(
-        lambda: tf_compat.v1.train.GradientDescentOptimizer(.125)))
-
   def test_name_of_an_optimizer(self):
     weight, bias = self._train("sgd")
     np.testing.assert_allclose([weight] + bias, [.96, -.04], rtol=1e-5)
-
-  def test_without_an_optimizer_nothing_changes(self):
-    self.assertEqual([1., [0.]], self._train(None))
 
   def test_without_an_optimizer_nothing_is_read(self):
     with tf_compat.v1.Graph().as_default():

@@ -45,18 +45,6 @@ class HeadsTest(parameterized.TestCase):
       for name in "loss/a", "average_loss/a":
         self.assertEqual(10., session.run(metrics[name][0]), name)
 
-  def test_value_is_of_the_batches_so_far(self):
-    with v1.Graph().as_default(), v1.Session() as session:
-      values = v1.placeholder(v1.float32, [None, 1])
-      spec = heads.RegressionHead().create_estimator_spec(
-          {}, "eval", values, v1.zeros_like(values))
-      session.run(v1.local_variables_initializer())
-      value, update = spec.eval_metric_ops["prediction/mean"]
-      session.run(update, {values: [[1.], [3.]]})
-      self.assertEqual(2., session.run(value))
-      session.run(update, {values: [[5.]]})
-      self.assertEqual(3., session.run(value))
-
   def test_metrics_have_local_variables_only(self):
     with v1.Graph().as_default():
       heads.BinaryClassHead(thresholds=[.5]).create_estimator_spec(

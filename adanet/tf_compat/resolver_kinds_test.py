@@ -49,37 +49,6 @@ def _hosts(addresses):
 # a task of it. It may change the environment until the test ends.
 
 
-def _custom(test, cls, cluster, task_type, task_id):
-  """What a user writes for a cluster manager that TensorFlow does not know."""
-  del test
-
-  class Custom(cls):
-
-    def cluster_spec(self):
-      return tf_compat.v1.train.ClusterSpec(cluster)
-
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
-      return self.cluster_spec().task_address(task_type, task_id)
-
-  resolver = Custom()
-  resolver.task_type = task_type
-  resolver.task_id = task_id
-  return resolver
-
-
-def _tf_config(test, cls, cluster, task_type, task_id):
-  test.set_tf_config(cluster, task_type, task_id)
-  return cls()
-
-
-def _simple(test, cls, cluster, task_type, task_id):
-  del test
-  return cls(
-      tf_compat.v1.train.ClusterSpec(cluster),
-      task_type=task_type,
-      task_id=task_id)
-
-
 def _slurm(test, cls, cluster, task_type, task_id):
   hosts = _hosts(address for job in sorted(cluster) for address in cluster[job])
   rank = hosts.index(_hosts(cluster[task_type])[task_id])
@@ -151,14 +120,6 @@ def _union_of_jobs(make):
 
 
 @_union_of_jobs
-def _union(cls, job, addresses, task_id):
-  return cls(
-      _resolvers.SimpleClusterResolver(
-          tf_compat.v1.train.ClusterSpec({job: addresses}),
-          task_type=job, task_id=task_id))
-
-
-@_union_of_jobs
 def _gce(cls, job, addresses, task_id):
   # Stands for googleapiclient.discovery.build("compute", "v1").
   service = mock.Mock()
@@ -191,15 +152,15 @@ def _tpu(cls, job, addresses, task_id, state="READY", **kwargs):
   return resolver
 
 
+# A resolver of the user, SimpleClusterResolver, TFConfigClusterResolver and
+# UnionResolver are in cluster_resolver_test.
+_OTHERS = {"ClusterResolver", "SimpleClusterResolver",
+           "TFConfigClusterResolver", "UnionResolver"}
 _KINDS = {
-    "ClusterResolver": _custom,
     "GCEClusterResolver": _gce,
     "KubernetesClusterResolver": _kubernetes,
-    "SimpleClusterResolver": _simple,
     "SlurmClusterResolver": _slurm,
-    "TFConfigClusterResolver": _tf_config,
     "TPUClusterResolver": _tpu,
-    "UnionResolver": _union,
 }
 
 
@@ -248,7 +209,7 @@ class ClusterResolverTest(parameterized.TestCase):
     for module in (v1, _resolvers):
       names = {name for name in dir(module) if name.endswith("Resolver")}
       self.assertNotEmpty(names)
-      self.assertContainsSubset(names, _KINDS)
+      self.assertContainsSubset(names, _OTHERS.union(_KINDS))
       for name in names:
         self.assertIs(getattr(module, name), getattr(_resolvers, name))
 

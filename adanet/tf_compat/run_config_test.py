@@ -348,26 +348,6 @@ _JSON = st.recursive(
 
 class PropertyTest(parameterized.TestCase):
 
-  @hypothesis.given(_CHIEFS, _OTHER_JOBS)
-  def test_every_task_of_a_cluster(self, chief, others):
-    cluster = dict(others, **{chief: {0: "c:1"}})
-    order = [chief, *sorted(set(others) - {"ps"}), *set(others) & {"ps"}]
-    first_id = 0
-    for job in order:
-      for index, address in cluster[job].items():
-        if job == "evaluator":
-          continue
-        config = _run_config(_task(job, index, cluster))
-        self.assertEqual(config.num_worker_replicas,
-                         1 + len(others.get("worker", [])))
-        self.assertEqual(config.num_ps_replicas, len(others.get("ps", [])))
-        self.assertEqual(config.is_chief, job == chief)
-        self.assertEqual(config.global_id_in_cluster, first_id + index)
-        self.assertEqual(config.master,
-                         "grpc://" + address if len(cluster) > 1 else "")
-        self.assertEqual(config.cluster_spec.task_address(job, index), address)
-      first_id += max(cluster[job]) + 1
-
   @hypothesis.settings(max_examples=25)
   @hypothesis.given(_JSON | st.fixed_dictionaries({
       "cluster": _JSON | st.dictionaries(
