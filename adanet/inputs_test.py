@@ -300,12 +300,10 @@ class PandasTest(parameterized.TestCase):
        "^y does not have the index of x: expected the same labels"),
       (dict(target_column="a"), ValueError, "^target_column='a': x has a col"),
       (dict(target_column=3), TypeError, "^target_column is 3: expected a str"),
-      (dict(shuffle=None), ValueError, "^shuffle=None: expected True or False"),
       (dict(x=_Frame({"a": _Y}, columns=["a", "a"])), ValueError,
        "^x has the column 'a' 2 times: rename them"),
       (dict(x=_Frame({"a": np.array([1, "b", None, 4, 5], object)})),
-       ValueError, r"^x\['a'\] is an array of objects, and value 0 is 1: exp"),
-      (dict(x=_Frame({}), y=None), ValueError, "^x is an empty dict"))
+       ValueError, r"^x\['a'\] is an array of objects, and value 0 is 1: exp"))
   def test_bad_argument(self, arguments, kind, message):
     arguments = dict(
         {"x": self._x, "y": _Series(_Y), "shuffle": False}, **arguments)

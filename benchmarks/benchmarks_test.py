@@ -127,12 +127,6 @@ class BenchmarksTest(parameterized.TestCase):
     with self.assertRaisesRegex(program.CheckError, "no step in turn 2"):
       cluster.rows_of_steps(found)
 
-  def test_bars_of_a_cluster(self):
-    rows = cluster.rows_of_steps(_found()) + [
-        {"kind": "launch", "what": "", "ratio": 2., "added": .25}]
-    self.assertEqual(
-        [2., 2., 2., .25], [bar.measured for bar in cluster.bars(rows)])
-
   def test_rows_of_a_balance(self):
     case = balance.Case(5, 2, (1, 2, 4), least=1.7)
     planned = 100 * (7 + 7 / 3) / 5 * case.unit_secs

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of training on an executor: what it refuses, and how it goes on.
 
-`adanet/testing/oracle:executor_on_pool_test` compares figures.
+`adanet/testing/oracle:executor_test` compares figures.
 """
 
 import glob

@@ -3,7 +3,7 @@
 """Tests of ensembles that are fitted when all networks have trained.
 
 What is compared, saved, reported, evaluated, predicted and exported is the same
-ensemble. `adanet/testing/oracle:executor_on_pool_test` compares executors with
+ensemble. `adanet/testing/oracle:executor_test` compares executors with
 one process, `cluster_faults_test` has a cluster, `adanet/training:fitting_test`
 what is fitted, and `adanet/search:loop_test` when.
 """

@@ -154,21 +154,6 @@ class HeadsTest(parameterized.TestCase):
         loss, expected = session.run(losses)
         self.assertEqual(expected, loss)
 
-  def test_estimators_heads_in_multi_head(self):
-    if not hasattr(v1, "estimator"):
-      self.skipTest("this TensorFlow has no tf.estimator")
-    with v1.Graph().as_default(), v1.Session() as session:
-      head = heads.MultiHead([
-          v1.estimator.RegressionHead(name="a"), heads.RegressionHead(name="b")
-      ])
-      spec = head.create_estimator_spec(
-          {}, "eval", v1.ones([2, 2]),
-          {"a": v1.zeros([2, 1]), "b": v1.zeros([2, 1])})
-      self.assertEqual(2., session.run(spec.loss))
-      metrics = head_cases.metrics_after(session, spec.eval_metric_ops, [{}])
-      for key in ("average_loss/a", "average_loss/b", "loss/a", "loss/b"):
-        self.assertEqual(1., metrics[key], key)
-
   def test_logits_of_unknown_shape(self):
     with v1.Graph().as_default(), v1.Session() as session:
       logits = v1.placeholder(v1.float32)

@@ -126,13 +126,6 @@ class MinimizeTest(parameterized.TestCase):
         if node.op in ("Mul", "Sub", "Neg")})
     self.assertNotIn("update_step", vars(optimizer))
 
-  def test_keras_optimizer_with_variables_of_tensorflow_1(self):
-    tf = tf_compat.v1
-    with tf.Graph().as_default():
-      x = tf.get_variable("x", initializer=1., use_resource=False)
-      with self.assertRaisesRegex(ValueError, "enable_resource_variables"):
-        optimizers.minimize(tf_compat.keras.optimizers.SGD, 2. * x, [x])
-
   @parameterized.parameters("Momentum", "Optimizer", "LossScaleOptimizer", "")
   def test_unknown_name(self, name):
     for use in (optimizers.for_any_graph, self._minimize):

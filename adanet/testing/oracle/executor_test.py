@@ -14,25 +14,12 @@ import os
 import shutil
 import tempfile
 
-from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.testing import engines
 from adanet.testing.oracle import actions
 from adanet.testing.oracle import comparison
 from adanet.testing.oracle import settings_of_parts
-
-_ENGINE = flags.DEFINE_string(
-    "engine", "pool:2", "What trains the parts: `pool:N`, or `dask:N`, as many "
-    "processes.")
-
-
-def _engine():
-  """Returns what enters the executor that the flag names."""
-  kind, _, workers = _ENGINE.value.partition(":")
-  return {"pool": engines.process_pool, "dask": engines.dask_cluster}[kind](
-      int(workers))
-
 
 def _table():
   """Returns the settings by their names.
@@ -67,7 +54,7 @@ class ExecutorTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls._exits = contextlib.ExitStack()
-    cls._executor = cls._exits.enter_context(_engine())
+    cls._executor = cls._exits.enter_context(engines.process_pool(2))
 
   @classmethod
   def tearDownClass(cls):
