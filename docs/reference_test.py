@@ -183,10 +183,6 @@ class ReferenceTest(parameterized.TestCase):
         [method for method, now in row.findall(methods)
          if not now.startswith("not here")])
 
-  def test_has_the_shims(self):
-    # They are in its docstring, as its own tests see to.
-    self.assertIn("adanet.tf_compat", _documented("tf_compat"))
-
 
 if __name__ == "__main__":
   absltest.main()

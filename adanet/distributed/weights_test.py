@@ -71,8 +71,6 @@ class WeightsTest(parameterized.TestCase):
       ("fast", TypeError, "costs='fast': expected None, a sequence of "),
       (b"12", TypeError, "costs=b'12': "),
       ({1: 2}, TypeError, "costs={1: 2}: "),
-      ({1, 2}, TypeError, "costs={1, 2}: "),
-      (np.array(3.), TypeError, "costs=array(3.): "),
       ([], ValueError, "costs=[]: expected None, a sequence of "),
       ([1, 0], ValueError, "costs[1]=0: expected a finite number "
        "greater than 0."),
@@ -80,7 +78,6 @@ class WeightsTest(parameterized.TestCase):
       ([float("nan")], ValueError, "costs[0]=nan: "),
       ([1, float("inf")], ValueError, "costs[1]=inf: expected a finite number "
        "greater than 0."),
-      ([np.inf], ValueError, "costs[0]=inf: "),
       ([1j], ValueError, "costs[0]=1j: "),
       ([True], TypeError, "costs[0]=True: "),
       (["1"], TypeError, "costs[0]='1': "),
@@ -89,7 +86,6 @@ class WeightsTest(parameterized.TestCase):
       (-1., ValueError, "ensemble_cost=-1.0: expected None, a finite number "
        "of at least 0"),
       (float("inf"), ValueError, "ensemble_cost=inf: expected None, a finite "),
-      (float("nan"), ValueError, "ensemble_cost=nan: "),
       (True, TypeError, "ensemble_cost=True: "),
       ("measured", TypeError, "ensemble_cost='measured': "),
       ([1], TypeError, "ensemble_cost=[1]: "))

@@ -11,10 +11,9 @@ from adanet import tf_compat
 import numpy as np
 
 
-def data(rows: int = 32, columns: int = 3) -> Tuple[
-    np.ndarray, np.ndarray]:
-  """Returns features [rows, columns] and labels [rows, 1] of a line."""
-  features = np.random.RandomState(7).uniform(-1, 1, [rows, columns])
+def data(rows: int = 32) -> Tuple[np.ndarray, np.ndarray]:
+  """Returns features [rows, 3] and labels [rows, 1] of a line."""
+  features = np.random.RandomState(7).uniform(-1, 1, [rows, 3])
   labels = features.sum(axis=1, keepdims=True)
   return features.astype(np.float32), labels.astype(np.float32)
 

@@ -223,14 +223,13 @@ class Job:
     return [s for s in self.seen if s.secs >= since and name in ("", s.task) and
             isinstance(s.event, events.Progress)]
 
-  def await_step(self, step: int, name: str = "", since: float = 0.,
-                 secs: float = 60.) -> int:
+  def await_step(self, step: int, name: str = "", since: float = 0.) -> int:
     """Waits until a task has reached a global step, and returns that."""
     def condition():
       return [s.event.global_step for s in self.progress(name, since)
               if s.event.global_step >= step]
 
-    return self.wait(condition, secs, f"step {step} of {name or 'any task'}")[0]
+    return self.wait(condition, 60., f"step {step} of {name or 'any task'}")[0]
 
   def finish(self, secs: float, status: int = 0,
              names: Iterable[str] = ()) -> None:
