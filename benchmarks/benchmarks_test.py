@@ -206,13 +206,6 @@ class BenchmarksTest(parameterized.TestCase):
       with self.assertRaisesRegex(program.CheckError, expected):
         adanet_cluster.found(*arguments)
 
-  def test_cases_of_a_balance(self):
-    for case in balance.ALL_CASES:
-      for is_short in (False, True):
-        self.assertGreaterEqual(balance.num_steps(case, is_short), 10)
-      ours, others = map(case.plan, case.strategies())
-      self.assertLessEqual(ours.training_time(), others.training_time())
-
   def test_ends_tasks_that_fail(self):
     with self.assertRaisesRegex(program.CheckError, "ended with 7: wrong"):
       with cluster.Tasks(

@@ -193,25 +193,6 @@ class SubnetworkDevicesTest(parameterized.TestCase):
         "" if t is None else f"/job:ps/task:{t}" for t in tasks
     ] for tasks in task], placed)
 
-  @hypothesis.given(
-      num_ps=st.integers(1, 10**9),
-      num_subnetworks=st.integers(1, 10**9),
-      index=st.integers(0, 10**9))
-  def test_groups_of_large_clusters(self, num_ps, num_subnetworks, index):
-    index %= num_subnetworks
-    names = [f"v{v}" for v in range(5)]
-    strategy = strategies.round_robin(strategies.PsConfig(num_ps))
-    tasks = [_task(d) for d in _place(strategy, num_subnetworks, index, names)]
-    if num_subnetworks > num_ps:
-      self.assertEqual({index % num_ps}, set(tasks))
-    else:
-      # The groups are in the order of the subnetworks, and of nearly one size.
-      size, larger = divmod(num_ps, num_subnetworks)
-      first = index * size + min(index, larger)
-      size += index < larger
-      pick = devices.OpNameHashStrategy(size)
-      self.assertEqual([first + pick(strategies.Op(n)) for n in names], tasks)
-
   @parameterized.parameters(
       distributed.ReplicationStrategy(),
       distributed.RoundRobinStrategy(dedicate_parameter_servers=False),
