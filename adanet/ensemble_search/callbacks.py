@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The user's Keras callbacks: each network has its own.
+"""The user's Keras callbacks, with separate objects for each network.
 
-The hooks of epochs, of checks on held-out rows and of training are called. A
-call of a network takes many steps, so there are no hooks of batches.
+Networks call the hooks of epochs, of checks on held-out rows and of training.
+Networks call no hooks of batches, because a call of a network runs many steps.
 """
 
 import inspect
@@ -26,11 +26,12 @@ def none() -> Any:
 
 
 def check(callbacks: Any) -> None:
-  """Checks the argument `callbacks` of `fit`, and what it returns.
+  """Checks the argument `callbacks` of `fit` and the returned callbacks.
 
   Raises:
-    TypeError: it is no function, or returns no list of callbacks.
-    ValueError: a callback has hooks of batches.
+    TypeError: `callbacks` is no function, or does not return a list of
+      callbacks.
+    ValueError: a callback has hooks of batches, or belongs to another network.
   """
   if callbacks is None:
     return
@@ -52,7 +53,7 @@ def _has(callback, hook):
   function = getattr(type(callback), hook)
   if function is getattr(keras.callbacks.Callback, hook):
     return False
-  # TensorBoard, for one, writes at the end of epochs if nobody says otherwise.
+  # By default, TensorBoard writes at the end of epochs.
   often = getattr(callback, "update_freq", getattr(callback, "save_freq", None))
   return often != "epoch"
 
@@ -64,7 +65,7 @@ def _made(callbacks, name):
         one.default is one.empty and one.kind in (
             one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
         for one in inspect.signature(callbacks).parameters.values())
-  except ValueError:  # It is not of Python.
+  except ValueError:  # A function that is not written in Python.
     takes_name = False
   found = callbacks(name) if takes_name else callbacks()
   if not isinstance(found, (list, tuple)) or not all(
@@ -80,10 +81,10 @@ def of_network(callbacks: Any, name: str, model: Any, epochs: int) -> Any:
   """Returns a `keras.callbacks.CallbackList` for a network.
 
   Args:
-    callbacks: as a user gave it to `fit`.
-    name: str, the network's.
+    callbacks: the user's argument of `fit`.
+    name: str, the name of the network.
     model: `keras.Model`.
-    epochs: int, after how many the network ends at the latest.
+    epochs: int, the maximum number of epochs.
   """
   return keras.callbacks.CallbackList(
       [] if callbacks is None else _made(callbacks, name), model=model,

@@ -1,10 +1,11 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""`adanet.EnsembleSearch`: Keras models in, an ensemble of them out.
+"""`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-How x goes: `fit` reads it (`data`), `network` trains on its rows by the model's
-own steps (`steps`), `judge` compares what networks predict for held-out rows,
-and `ensemble_model` makes `search.model` of those that are selected.
+The path of the data: `data` reads x, `network` trains on the rows with the
+model's own training step (`steps`), `judge` compares the predictions for
+held-out rows, and `ensemble_model` builds `search.model` from the selected
+networks.
 """
 
 import random
@@ -32,7 +33,7 @@ from adanet.tf_compat import gpus
 
 keras = tf_compat.keras_3
 _VERSION = 1
-# What another call of `fit` may change.
+# Arguments that a later call of `fit` may change.
 _LIMITS = ("epochs", "patience")
 
 
@@ -41,9 +42,9 @@ def _is_model(name):
 
 
 class EnsembleSearch:
-  """Trains Keras models, and selects an ensemble of them: a Keras model.
+  """Trains Keras models and selects their best ensemble, itself a Keras model.
 
-  Use it as a model of Keras::
+  For example::
 
       search = adanet.EnsembleSearch(
           {"wide": make_wide, "deep": make_deep},
@@ -52,48 +53,54 @@ class EnsembleSearch:
       search.fit(x, y)
       search.model.save("digits.keras")
 
-  `fit` holds rows out. Each network trains as `Model.fit` trains it, until its
-  loss on these rows is no better for `patience` epochs, and keeps the values of
-  its best epoch. Then networks are selected, so that the mean of their outputs
-  has the least loss on the same rows. The mean is that of probabilities where
-  models end in a softmax, and that of logits where the loss says
+  `fit` holds out rows. Each network trains as in `Model.fit` until the loss on
+  the held-out rows has not improved for `patience` epochs. The network then
+  gets the weights of the best epoch. Finally, `fit` selects the networks whose
+  mean output has the least loss on the held-out rows. The ensemble averages
+  probabilities where the models end in a softmax, and logits where the loss has
   `from_logits=True`.
 
-  On the CPU, a network is the one that `Model.fit` makes of the same batches,
-  to the last bit, whichever networks train beside it, in whatever process.
+  On the CPU, a network equals the result of `Model.fit` on the same batches to
+  the last bit, regardless of the process and of the other networks.
 
-  All that is learned is in `directory`. After Ctrl-C, `fit` goes on there.
+  `directory` holds all results. After Ctrl-C, `fit` resumes from `directory`.
 
-  It needs Keras 3: TensorFlow 2.16 or later.
+  EnsembleSearch needs Keras 3 (TensorFlow 2.16 or later).
   """
 
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, loss_weights: Any = None,
                directory: Any = None, seed: int | None = None,
                **kwargs: Any) -> None:
-    """Trains nothing, and writes nothing yet.
+    """Checks the arguments; trains and writes nothing yet.
 
     Args:
-      models: dict from a name to a function without arguments, which makes a
-        Keras model, compiled or not, a new one at each call. Or a list of such
-        functions, which are named as they are.
-      loss: as `Model.compile` takes it. It trains models that are not compiled,
-        and judges ensembles. None for the loss with which the models are
-        compiled, which must be the same.
-      metrics: as `Model.compile` takes them; None for the metrics with which
-        the models are compiled if `loss` is None, too, or else for none.
-      optimizer: as `Model.compile` takes it, for models that are not compiled;
-        None for Adam with a learning rate of .001.
-      loss_weights: as `Model.compile` takes them.
-      directory: path, the folder of the search; None for a new temporary one.
-      seed: int, of all that is random; None for another one each time.
-      **kwargs: none: for the errors of unknown arguments.
+      models: dict from name to a function without arguments that returns a new
+        Keras model at each call, compiled or not; or a list of such functions,
+        each named by its `__name__`.
+      loss: as in `Model.compile`, to train models that are not compiled and to
+        compare ensembles. None for the loss of the compiled models, which must
+        be the same in all models.
+      metrics: as in `Model.compile`. With None, the metrics of the compiled
+        models if `loss` is None, and otherwise no metrics.
+      optimizer: as in `Model.compile`, for models that are not compiled. None
+        for Adam with a learning rate of .001.
+      loss_weights: as in `Model.compile`.
+      directory: path, the folder of the search. None for a new temporary
+        folder.
+      seed: int from 0 to 2**31 - 1, the seed of all random choices. None for
+        a random seed.
+      **kwargs: not accepted; unknown names raise a TypeError with advice.
 
     Raises:
-      ValueError: an argument is not as described.
-      TypeError: an argument is of another type, or unknown.
+      ValueError: `models` is empty, a name in `models` cannot be the name of a
+        folder, a function in `models` needs arguments, Keras does not know a
+        name in `loss`, `metrics` or `optimizer`, `seed` is out of range, or the
+        backend of Keras is not TensorFlow.
+      TypeError: `models` is no dict or list of functions, or an argument is
+        unknown.
     """
-    # Keras makes an optimizer to check a name: before that.
+    # Before Keras creates an optimizer to check its name.
     gpus.grow_memory()
     words.check_arguments("EnsembleSearch", sorted(kwargs))
     backend = keras.backend.backend()
@@ -106,7 +113,7 @@ class EnsembleSearch:
     trial.check_compiling(self._given)
     words.check_seed(seed)
     self._seed = seed
-    # Made absolute once: the program may change its working directory.
+    # Resolved once, because the program may change its working directory.
     self._path = files.absolute(directory)
     self._judged: making.Compiling | None = None
 
@@ -116,18 +123,19 @@ class EnsembleSearch:
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
            metrics: Any = None, optimizer: Any = None) -> "EnsembleSearch":
-    """Returns the search of a directory, in another program.
+    """Returns the search of a directory, for use in another program.
 
     Args:
       directory: path, the folder of the search.
-      models: the functions of before.
-      loss: that of before; None if it is one of Keras, which the folder knows.
-      metrics: the same.
-      optimizer: the same.
+      models: the functions of the search.
+      loss: the loss of the search. None for a loss of Keras, which `directory`
+        records.
+      metrics: as for `loss`.
+      optimizer: as for `loss`.
 
     Raises:
-      ValueError: the directory has no search, or one with a loss or metric of a
-        program, which is not given.
+      ValueError: `directory` holds no search, or the search has a custom loss,
+        metric or optimizer that is missing in the arguments.
     """
     gpus.grow_memory()
     path = files.absolute(directory)
@@ -150,63 +158,67 @@ class EnsembleSearch:
           callbacks: Any = None, max_seconds: float | None = None,
           executor: Any = None, verbose: Any = "auto", **kwargs: Any
          ) -> "EnsembleSearch":
-    """Trains all models, and selects the ensemble.
+    """Trains all models and selects the ensemble.
 
-    Another call goes on in `directory`: with more `iterations` it adds some,
-    and after Ctrl-C it resumes. What was given before must be the same, but for
-    `epochs`, `patience` and `max_members`.
+    A later call continues the search in `directory`: the call trains additional
+    `iterations`, and resumes after Ctrl-C. All arguments must be the same as
+    before except `epochs`, `patience`, `iterations` and `max_members`.
 
     Args:
       x: the inputs: an array, a nested structure of arrays, or a data frame,
-        which is one matrix. Or a `tf.data.Dataset` of batches `(x, y)` or
-        `(x, y, sample_weight)`, of one epoch; a `keras.utils.PyDataset`; or a
-        function that returns one of these, or a generator.
-      y: the labels: numbers, in the same kinds of structures. None where `x`
-        has them.
-      batch_size: int, how many rows a step takes; the last one of an epoch may
-        take fewer. Without effect on a dataset.
-      epochs: int, after how many epochs a network ends at the latest: a limit,
-        not a choice.
+        which counts as one matrix. Or a `tf.data.Dataset` of the batches
+        `(x, y)` or `(x, y, sample_weight)` of one epoch, a
+        `keras.utils.PyDataset`, or a function that returns any of these or a
+        generator.
+      y: the labels: numbers, in the same kinds of structures as `x`. None where
+        `x` contains the labels.
+      batch_size: int, the rows of a step; the last step of an epoch may have
+        fewer. Ignored for a dataset.
+      epochs: int, the maximum number of epochs of a network.
       validation_data: tuple `(x, y)` or `(x, y, sample_weight)` of held-out
-        data, used as it is; or a dataset.
-      validation_split: float between 0 and 1, the part of the rows to hold out
-        where `validation_data` is None. `seed` picks the rows. Keras takes the
-        last ones, and so whole classes of sorted data.
+        data, or a dataset.
+      validation_split: float between 0 and 1, the fraction of the rows to hold
+        out where `validation_data` is None. `seed` picks the rows at random;
+        Keras takes the last rows, which are whole classes of sorted data.
       sample_weight: array, the weight of each row in the loss, also of held-out
-        rows; or a structure of arrays as `y` is one.
-      class_weight: dict from class to weight, for labels of one output. It
-        counts in the loss of held-out rows, too, unless these have weights.
-      patience: int, after how many epochs in a row that are no better a network
-        ends.
-      iterations: int, how many times all models are trained, in all calls
-        together. The ensemble is selected from all networks.
-      folds: int, into how many parts to divide the rows of arrays, as many of
-        each class in each part. Each function then trains so many networks,
-        each on the rows outside of one part, by which it ends. Functions are
-        compared on all rows, and a member of the ensemble is the mean of the
-        networks of a function. None for one held-out part: `validation_split`,
-        which has no effect with folds, or `validation_data`.
-      max_members: int, how many functions the ensemble has at most, or networks
-        where there are no folds: what the ensemble costs to serve. None for
-        any number.
+        rows; or a structure of arrays like `y`.
+      class_weight: dict from class to weight, for models with one output. The
+        weights also apply to the loss of held-out rows without sample weights.
+      patience: int, the number of epochs without improvement after which a
+        network stops.
+      iterations: int, how many times to train all models, over all calls. The
+        ensemble is selected from the networks of all iterations.
+      folds: int, the number of parts to divide the rows of arrays into, with
+        equally many rows of a class in each part. Each function then trains one
+        network per part on the remaining rows, with the part as held-out data.
+        Functions are compared on all rows. A member of the ensemble is the mean
+        of the networks of a function. `validation_split` is ignored. None for
+        one held-out part: `validation_data` or `validation_split`.
+      max_members: int, the maximum number of networks in the ensemble (with
+        folds: of functions), which bounds the cost of serving. None for no
+        limit.
       callbacks: function that returns a list of new `keras.callbacks.Callback`
-        for a network; it may take the network's name. Hooks of batches are
-        refused. None for no callbacks.
-      max_seconds: float, how long this call may train; None for no limit.
+        objects for a network. The function may take the network's name. Hooks
+        of batches are an error. None for no callbacks.
+      max_seconds: float, the maximum time in seconds that this call trains;
+        None for no limit.
       executor: `concurrent.futures.Executor` whose workers train the networks,
-        with the same figures; None for threads of this process.
-      verbose: "auto" or 1 for a display or lines, 2 for a line each epoch, 0
-        for nothing.
-      **kwargs: none: for the errors of unknown arguments.
+        with the same results. None for threads of this process.
+      verbose: "auto" or 1 for a display or log lines, 2 for a line per epoch, 0
+        for no output.
+      **kwargs: not accepted; unknown names raise a TypeError with advice.
 
     Returns:
       This search.
 
     Raises:
-      ValueError: an argument is not as described, or the directory has another
-        search.
-      TypeError: an argument is of another type, or unknown.
-      KeyboardInterrupt: Ctrl-C; all training so far is saved.
+      ValueError: `batch_size`, `epochs`, `patience`, `iterations`, `folds`,
+        `max_members`, `max_seconds` or `verbose` is out of range; the data do
+        not fit the models, the loss or the metrics; a callback has hooks of
+        batches; or `directory` holds a search with other arguments.
+      TypeError: `callbacks` is no function, `executor` is no executor, `x` or
+        `y` has an unsupported type, or an argument is unknown.
+      KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
     """
     words.check_arguments("fit", sorted(kwargs))
     words.check_fit({"batch_size": batch_size, "epochs": epochs,
@@ -260,7 +272,7 @@ class EnsembleSearch:
 
   def _train(self, tasks, data, directory, stop, executor, display, tried,
              lent):
-    """Trains networks that are not done."""
+    """Trains the networks that have not ended."""
     left = [task for task in tasks
             if directory.folder(task.key).record() is None]
     if any(task.callbacks is not None and directory.folder(
@@ -283,15 +295,15 @@ class EnsembleSearch:
 
   @property
   def history(self) -> history_lib.SearchHistory:
-    """The history of the search: its networks with their curves."""
+    """The `SearchHistory`: all networks with their learning curves."""
     return history_lib.read(self._found_path())
 
   def leaderboard(self) -> Any:
-    """Returns the ensemble and the networks as a table, the best first."""
+    """Returns a table of the ensemble and the networks, best first."""
     return self.history.leaderboard()
 
   def plot(self, path: Any = None) -> Any:
-    """Draws the search; see `SearchHistory.plot`."""
+    """Draws the search. See `SearchHistory.plot`."""
     return self.history.plot(path)
 
   @property
@@ -301,7 +313,8 @@ class EnsembleSearch:
     With folds, a member is the mean of the networks of a function.
 
     Raises:
-      ValueError: there is no ensemble yet, or a function makes another model.
+      ValueError: no ensemble exists yet, or a function in `models` now returns
+        a different model.
     """
     _, content, found = self._found()
     result = []
@@ -316,14 +329,15 @@ class EnsembleSearch:
     return result
 
   def network(self, name: str) -> Any:
-    """Returns a trained network, in the ensemble or not: a `keras.Model`.
+    """Returns a trained network as a `keras.Model`, in the ensemble or not.
 
     Args:
-      name: str, as in the leaderboard: "deep", "deep (2)", or "deep, fold 3
-        of 5".
+      name: str, the name in the leaderboard, such as "deep", "deep (2)" or
+        "deep, fold 3 of 5".
 
     Raises:
-      ValueError: there is no such network, or its function makes another model.
+      ValueError: no network that has ended has this `name`, or the function of
+        the network now returns a different model.
     """
     keys = {key.name: key for key in history_lib.keys(self._found()[2])}
     if name not in keys:
@@ -332,7 +346,7 @@ class EnsembleSearch:
     return self._network(keys[name])
 
   def _network(self, key):
-    """Returns a network, made again by its function, with its values."""
+    """Returns a network, rebuilt by its function, with the trained weights."""
     directory, content, _ = self._found()
     if key.function not in self._models:
       raise ValueError(f"models has no {key.function!r}, which the search "
@@ -344,13 +358,14 @@ class EnsembleSearch:
 
   @property
   def model(self) -> Any:
-    """The ensemble, a `keras.Model` that is compiled with loss and metrics.
+    """The ensemble, a `keras.Model` compiled with the loss and the metrics.
 
-    It takes x, and returns predictions, as the data of `fit` are. Each read
-    makes a new one.
+    The model maps `x` to predictions with the structure of `y`. Each read of
+    this property builds a new model.
 
     Raises:
-      ValueError: there is no ensemble yet, or a function makes another model.
+      ValueError: no ensemble exists yet, or a function in `models` now returns
+        a different model.
     """
     _, content, found = self._found()
     return ensemble_model.ensemble(
@@ -358,7 +373,7 @@ class EnsembleSearch:
         found["names"])
 
   def _compiling(self, content):
-    """Returns what the ensemble is compiled with."""
+    """Returns the loss, metrics and loss weights of the ensemble."""
     if self._given.loss is not None:
       return self._given
     if self._judged is not None:
@@ -368,7 +383,7 @@ class EnsembleSearch:
         for name in ("loss", "metrics", "loss_weights")})
 
   def _found(self):
-    """Returns the directory, what the search is, and its ensemble."""
+    """Returns the directory and the contents of its two JSON files."""
     directory = files.Directory(self._found_path())
     content, found = directory.read(), directory.ensemble()
     if found is None:
@@ -388,12 +403,12 @@ class EnsembleSearch:
     return self._path
 
   def _check_given(self, before, given):
-    """Raises an error if the directory has a search of something else.
+    """Raises a ValueError if the directory holds a search with other arguments.
 
     Args:
-      before: what the directory has.
+      before: the recorded content of the directory.
       given: dict from an argument to its text with a digest: all arguments, or
-        all but the models, which have to be made for theirs.
+        all except the models, whose digest needs the built model.
     """
     has_models = any(map(_is_model, given))
     found = digests.differences(*(
@@ -408,7 +423,7 @@ class EnsembleSearch:
           f"{'; '.join(found)}. Give what it had, or another directory.")
 
   def _write(self, directory, before, given, tried, unknown, layout):
-    """Writes what the search is, and warns of what could not be compared."""
+    """Records the search, and warns of arguments that it cannot compare."""
     if before is not None:
       self._check_given(before, given)
       changed = digests.differences(*(

@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""`EnsembleSearch` where there is Keras 3, and one line where there is not.
+"""`EnsembleSearch` with Keras 3; without Keras 3, a class that raises an error.
 
-Unlike the other modules of this room, this one is read by every Python.
+Unlike the rest of this package, this module must work on Python 3.7.
 """
 
 from typing import Any, TYPE_CHECKING

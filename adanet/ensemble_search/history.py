@@ -1,6 +1,7 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a search did: its networks with their curves, its ensemble, pictures."""
+"""The history of a search: networks with learning curves, ensemble, pictures.
+"""
 
 import io
 from typing import Any, Dict, NamedTuple
@@ -8,7 +9,7 @@ from typing import Any, Dict, NamedTuple
 from adanet import typed_json
 from adanet.ensemble_search import files
 
-# Tables need Rich, and pictures Matplotlib: imported when they are asked for.
+# Tables need Rich and pictures Matplotlib, both imported at first use.
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line on a page.
 _VALUES = Dict[str, float]
@@ -16,25 +17,31 @@ _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
 
 
 class NetworkHistory(NamedTuple):
-  """A network that has ended, or trains.
+  """A network that has ended or still trains.
+
+  For example::
+
+      for network in search.history.networks:
+        print(network.name, network.best_epoch, network.values.get("val_loss"))
 
   Attributes:
-    name: str, "deep", "deep (2)" in the second iteration, or "deep, fold 3 of
-      5".
-    member: str, its name without the fold.
-    function: str, the name of its function.
+    name: str, such as "deep", "deep (2)" in the second iteration, or "deep,
+      fold 3 of 5".
+    member: str, the name without the fold.
+    function: str, the name of the function that builds the network.
     iteration: int, from 0.
     fold: int, from 0; None without folds.
-    epochs: tuple with the logs of each epoch, as `Model.fit` has them: `loss`,
+    epochs: tuple with the logs of each epoch as in `Model.fit`: `loss`,
       `val_loss` and metrics.
-    best_epoch: int, from 1, whose values the network has; 0 before the first.
-    ended: str, why it trains no further; "" while it does.
-    seconds: float, how long it trained.
-    parameters: int, those of its model.
-    predict_seconds: float, about how long it takes to predict 1,000 rows.
-    weight: float, that in the ensemble; None before there is one.
-    values: dict with what the search's loss and metrics say of the network on
-      its held-out rows: `val_loss`, and for example `val_accuracy`.
+    best_epoch: int, from 1, the epoch whose weights the network has; 0 before
+      the end of the first epoch.
+    ended: str, the reason why training ended; "" while the network trains.
+    seconds: float, the training time.
+    parameters: int, the number of parameters of the model.
+    predict_seconds: float, the approximate time to predict 1,000 rows.
+    weight: float, the weight in the ensemble; None without an ensemble.
+    values: dict with the search's loss and metrics on the held-out rows of the
+      network, such as `val_loss` and `val_accuracy`.
   """
   name: str
   member: str
@@ -52,20 +59,25 @@ class NetworkHistory(NamedTuple):
 
   @property
   def own_val_loss(self) -> float | None:
-    """`val_loss` by which it ended: with penalties, or of another loss."""
+    """`val_loss` of the best epoch, by the model's own loss with penalties."""
     return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
             else None)
 
 
 class MemberHistory(NamedTuple):
-  """What can be a member of an ensemble: with folds, the mean of networks.
+  """A possible member of the ensemble: a network, or the mean of its folds.
+
+  For example::
+
+      for member in search.history.members:
+        print(member.name, member.weight, member.values["val_loss"])
 
   Attributes:
-    name: str, "deep", or "deep (2)" in the second iteration.
-    weight: float, that in the ensemble.
-    values: dict with what the search's loss and metrics say on all held-out
-      rows; each network predicts those of its own fold.
-    networks: tuple of `NetworkHistory`, one of each fold.
+    name: str, such as "deep", or "deep (2)" in the second iteration.
+    weight: float, the weight in the ensemble.
+    values: dict with the search's loss and metrics on all held-out rows. With
+      folds, each network predicts the rows of its own fold.
+    networks: tuple of `NetworkHistory`, one per fold.
   """
   name: str
   weight: float
@@ -74,15 +86,21 @@ class MemberHistory(NamedTuple):
 
 
 class SearchHistory(NamedTuple):
-  """The history of a search. `str` of it is the leaderboard as plain text.
+  """The history of a search. `str(history)` is the leaderboard as plain text.
+
+  For example::
+
+      history = search.history
+      print(history)
+      history.plot("search.svg")
 
   Attributes:
-    directory: str, where it was.
+    directory: str, the folder of the search.
     networks: tuple of `NetworkHistory`, in the order of training.
-    members: tuple of `MemberHistory`, also of those with the weight 0; empty
-      before there is an ensemble.
-    ensemble: dict with what the loss and the metrics say of the ensemble on
-      held-out rows; empty before there is one.
+    members: tuple of `MemberHistory`, including members of weight 0; empty
+      without an ensemble.
+    ensemble: dict with the loss and the metrics of the ensemble on the held-out
+      rows; empty without an ensemble.
   """
   directory: str
   networks: tuple[NetworkHistory, ...]
@@ -90,17 +108,17 @@ class SearchHistory(NamedTuple):
   ensemble: dict[str, float]
 
   def leaderboard(self) -> Any:
-    """Returns a row for the ensemble, and one for each network, best first.
+    """Returns a row for the ensemble and a row for each network, best first.
 
-    With folds, each function has a row, and its networks are below it.
+    With folds, each function has a row, followed by the rows of its networks.
 
-    Columns: `name`; `val_loss` and metrics, judged alike in each row;
-    `weight`; `best_epoch`, `epochs`; `parameters`; `predict_seconds`, about
-    what a `predict` of 1,000 rows takes; `seconds` of training; `ended`; and
-    `own_val_loss` where that of a network's own training is another.
+    Columns: `name`; `val_loss` and metrics, computed alike in all rows;
+    `weight`; `best_epoch`; `epochs`; `parameters`; `predict_seconds`, the
+    approximate time to predict 1,000 rows; `seconds` of training; `ended`; and
+    `own_val_loss` where the loss of a network's own training differs.
 
     Returns:
-      A `pandas.DataFrame` where pandas is installed, else a list of dicts.
+      A `pandas.DataFrame` where pandas is installed, otherwise a list of dicts.
     """
     rows = self.rows()
     try:
@@ -110,13 +128,13 @@ class SearchHistory(NamedTuple):
     return pandas.DataFrame(rows)
 
   def rows(self) -> list[dict[str, Any]]:
-    """Returns the rows of the leaderboard."""
+    """Returns the rows of the leaderboard as dicts from column to value."""
     known = [one for one in self.networks if one.values]
     rows: list[dict[str, Any]] = []
     if self.ensemble:
       rows.append(_row_of_several("ensemble", self.ensemble, 1., [
           one for one in known if one.weight], self.networks))
-    # NaN is behind all.
+    # NaN sorts last.
     for member in sorted(self.members, key=lambda one: (
         one.values["val_loss"] != one.values["val_loss"],
         one.values["val_loss"])):
@@ -138,7 +156,7 @@ class SearchHistory(NamedTuple):
     return rows
 
   def cells(self) -> list[list[str]]:
-    """Returns the rows of the leaderboard as text, their headings first."""
+    """Returns the rows of the leaderboard as text, after a row of headings."""
     rows = self.rows()
     if not rows:
       return []
@@ -165,9 +183,9 @@ class SearchHistory(NamedTuple):
     ) if cells else [rich_text.Text("No network has ended.")])
 
   def to_json_dict(self) -> dict[str, Any]:
-    """Returns a value for `json.dumps`, with the leaderboard.
+    """Returns the history with the leaderboard as a value for `json.dumps`.
 
-    NaN is the string "NaN".
+    NaN becomes the string "NaN".
     """
     return _finite({
         "networks": [one._asdict() for one in self.networks],
@@ -176,7 +194,11 @@ class SearchHistory(NamedTuple):
         "ensemble": self.ensemble, "leaderboard": self.rows()})
 
   def html(self) -> str:
-    """Returns the leaderboard and the picture, for a part of a page."""
+    """Returns the leaderboard and the picture as a fragment of HTML.
+
+    Raises:
+      ModuleNotFoundError: Rich or Matplotlib is not installed.
+    """
     from adanet.console import tables
     shown = tables.to_html(self.show, _WIDTH)
     picture = io.BytesIO()
@@ -187,35 +209,36 @@ class SearchHistory(NamedTuple):
             f"{svg[svg.index('<svg'):]}</div></div>")
 
   def _repr_html_(self) -> str | None:
-    """Shows the search in a notebook, which shows its text for None."""
+    """Shows the search in a notebook; None makes the notebook show the text."""
     try:
       return self.html()
     except ModuleNotFoundError:
       return None
 
   def picture(self, path: str) -> None:
-    """Draws a picture, as `plot` does."""
+    """Draws a picture to a file. See `plot`."""
     self.plot(path)
 
   def plot(self, path: Any = None) -> Any:
     """Draws the curves of val_loss, the ensemble's weights and the leaderboard.
 
     Args:
-      path: the file to write, .svg, .png or .pdf; None for none.
+      path: the file to write, with the extension .svg, .png or .pdf. None to
+        write no file.
 
     Returns:
       A `matplotlib.figure.Figure`.
 
     Raises:
       ModuleNotFoundError: Matplotlib is not installed.
-      ValueError: the path has another ending.
+      ValueError: `path` has another extension.
     """
     from adanet.ensemble_search import picture
     return picture.plot(self, path)
 
 
 def _row_of_several(name, values, weight, used, trained):
-  """Returns a row of the leaderboard for what is made of several networks."""
+  """Returns the row of the leaderboard for the mean of several networks."""
   return {"name": name, **values, "weight": weight, "best_epoch": None,
           "epochs": None, "parameters": sum(one.parameters for one in used),
           "predict_seconds": sum(one.predict_seconds for one in used),
@@ -223,7 +246,7 @@ def _row_of_several(name, values, weight, used, trained):
 
 
 def _finite(value):
-  """Returns a value of JSON with text for numbers that JSON does not have."""
+  """Returns a value with text in place of the numbers that JSON lacks."""
   if isinstance(value, dict):
     return {key: _finite(one) for key, one in value.items()}
   if isinstance(value, (list, tuple)):
@@ -249,13 +272,14 @@ def _cell(name: str, value: Any) -> str:
 def content(networks: list[list[tuple[files.Key, dict[str, float]]]],
             weights: Any, values: list[dict[str, float]],
             ensemble: dict[str, float]) -> dict[str, Any]:
-  """Returns what `ensemble.json` has of a selection.
+  """Returns the content of `ensemble.json` for a selection.
 
   Args:
-    networks: list with the networks of each member, and what was judged.
-    weights: those of the members.
-    values: list with what was judged of each member.
-    ensemble: what was judged of the ensemble.
+    networks: list with, for each member, pairs of a network and a dict of the
+      network's loss and metrics.
+    weights: the weight of each member.
+    values: list with a dict of the loss and metrics of each member.
+    ensemble: dict of the loss and metrics of the ensemble.
   """
   to_json = lambda one: typed_json.to_json(_VALUES, one)
   return {"ensemble": to_json(ensemble), "members": [
@@ -266,14 +290,14 @@ def content(networks: list[list[tuple[files.Key, dict[str, float]]]],
 
 
 def keys(found: dict[str, Any]) -> list[files.Key]:
-  """Returns the networks that `ensemble.json` has."""
+  """Returns the networks in the content of `ensemble.json`."""
   return [files.Key(*one["network"]) for member in found["members"]
           for one in member["networks"]]
 
 
 def members(found: dict[str, Any]
            ) -> list[tuple[str, float, list[files.Key]]]:
-  """Returns name, weight and networks of an ensemble's members."""
+  """Returns name, weight and networks of each member of an ensemble."""
   result = []
   for one in found["members"]:
     some = keys({"members": [one]})
@@ -283,7 +307,7 @@ def members(found: dict[str, Any]
 
 
 def read(path: str) -> SearchHistory:
-  """Returns the history of a search, from its directory."""
+  """Returns the history of the search in a directory."""
   directory = files.Directory(path)
   found = directory.ensemble() or {"members": [], "ensemble": {}}
   from_json = lambda one: typed_json.from_json(_VALUES, one)
