@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How a search answers: its best ensemble evaluates, predicts, is exported."""
+"""Evaluation, prediction and export of the best ensemble of a search."""
 
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
@@ -22,18 +22,18 @@ _Hooks = Optional[Sequence[Any]]
 
 
 class Answering:
-  """The methods of an `adanet.Estimator` that ask about its best ensemble."""
+  """The methods of `adanet.Estimator` that use the best ensemble."""
 
-  _model: model_lib.Model  # Which `train` may replace.
+  _model: model_lib.Model  # `train` may replace the model.
 
   def __init__(self, model: model_lib.Model):
-    """Asks nothing yet."""
+    """Reads nothing yet."""
     self._model = model
     self._folder: model_dir_lib.ModelDir = model.model_dir
     self._winner = answering_winner.AnsweringWinner()
 
   def _best(self, checkpoint_path):
-    """Returns the `BestEnsemble` of a checkpoint that a user gives, or None."""
+    """Returns the `BestEnsemble` of a checkpoint; None for the latest."""
     return best_ensemble.BestEnsemble(
         self._model, self._winner,
         self._folder.answering_checkpoint(checkpoint_path))
@@ -42,26 +42,33 @@ class Answering:
                hooks: _Hooks = None,
                checkpoint_path: Optional[str] = None,
                name: Optional[str] = None) -> Dict[str, Any]:
-    """Evaluates the best ensemble; in an iteration, the best so far.
+    """Evaluates the best ensemble so far.
+
+    For example::
+
+        metrics = estimator.evaluate(test_input_fn, steps=20)
+        print(metrics["average_loss"], metrics["global_step"])
 
     Args:
       input_fn: see `train`.
-      steps: int, how many batches; None for all of the input.
+      steps: int, the number of batches; None for all of the input.
       hooks: sequence of `SessionRunHook`.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
       name: str, distinguishes evaluations in TensorBoard, or None.
 
     Returns:
-      Dict from the name of a metric to its value: the metrics of the head and
-      of `metric_fn`, "loss", "global_step", "iteration", and for each iteration
-      "best_ensemble_index_<t>". Numbers are Python's, so `json.dumps`
-      takes it. AdaNet's "architecture/adanet/ensembles", a serialized
-      `Summary`, is not among the keys: `[...]` gives it to who asks for it.
+      Dict from the name of a metric to the value: the metrics of the head and
+      of `metric_fn`, "loss", "global_step", "iteration", and
+      "best_ensemble_index_<t>" for each iteration t. Numbers are Python
+      numbers, so `json.dumps` accepts the dict. AdaNet's
+      "architecture/adanet/ensembles", a serialized `Summary`, is hidden from
+      iteration but available by key.
 
     Raises:
       EmptyInputError: the input has no batch.
-      ValueError: `model_dir` has no checkpoint, `steps` is not greater than 0,
-        or the input does not fit.
+      ValueError: `model_dir` has no checkpoint, `steps` is not a whole number
+        greater than 0, or the input does not fit the model.
+      TypeError: `name` is not a str.
     """
     user_input.check_input_fn(input_fn)
     arguments.check_count("steps", steps)
@@ -75,19 +82,25 @@ class Answering:
               hooks: _Hooks = None,
               checkpoint_path: Optional[str] = None,
               yield_single_examples: bool = True) -> Iterator[Any]:
-    """Yields predictions of the best ensemble, or of the best one so far.
+    """Yields the predictions of the best ensemble so far.
+
+    For example::
+
+        for prediction in estimator.predict(input_fn):
+          print(prediction["class_ids"])
 
     Args:
-      input_fn: function that returns features, or see `train`; labels are not
-        used. Where a dataset ends, predictions do; an empty one has none.
+      input_fn: function that returns features, or as in `train`; labels are
+        ignored. Predictions end where the dataset ends. An empty dataset has no
+        predictions.
       predict_keys: list of the keys of the predictions to yield; None for all.
       hooks: sequence of `SessionRunHook`.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
-      yield_single_examples: whether each example is yielded by itself, and not
-        each batch.
+      yield_single_examples: whether to yield single examples instead of
+        batches.
 
     Yields:
-      Dict from a key to an array.
+      Dict from key to array, for each example or batch.
 
     Raises:
       ValueError: `model_dir` has no checkpoint, or no prediction has a key of
@@ -101,28 +114,30 @@ class Answering:
 
   def predictor(self, features: Any, predict_keys: Any = None,
                 checkpoint_path: Optional[str] = None) -> prediction.Predictor:
-    """Returns a function that predicts for features that are at hand.
+    """Returns a function that predicts for arrays in memory.
 
-    It builds the graph once, where each call of `predict` builds it again, and
-    keeps to its checkpoint, also if training goes on:
+    A `Predictor` builds the graph once, whereas each call of `predict` builds a
+    new graph. A `Predictor` stays with its checkpoint even if training
+    continues. For example::
 
         with estimator.predictor({"pixels": images[:1]}) as predict:
           print(predict({"pixels": images[7:9]})["class_ids"])
 
     Args:
-      features: an example of the features: array, dict from name to array, or
-        data frame, with a row or more. The names, types and shapes are the same
-        as in training.
+      features: sample features: an array, a dict from name to array, or a data
+        frame, with at least one row and with the names, types and shapes of the
+        training features.
       predict_keys: see `predict`.
       checkpoint_path: see `predict`.
 
     Returns:
-      `Predictor`. `close`, or the end of a `with`, frees it. Threads may share
-      it.
+      A `Predictor`, which threads may share. `close`, or the end of a `with`
+      block, frees the session.
 
     Raises:
-      TypeError: the features are no arrays.
-      ValueError: see `predict`; or the features do not fit.
+      TypeError: `features` contains a value that is not an array.
+      ValueError: `model_dir` has no checkpoint, no prediction has a key of
+        `predict_keys`, or `features` does not fit the model.
     """
     return prediction.Predictor(
         self._best(checkpoint_path), features, predict_keys)
@@ -135,21 +150,28 @@ class Answering:
       checkpoint_path: Optional[str] = None) -> bytes:
     """Exports the best ensemble as a SavedModel for TensorFlow Serving.
 
+    For example::
+
+        from adanet.estimator import export
+        path = estimator.export_saved_model(
+            "serving", export.build_raw_serving_input_receiver_fn(input_fn))
+
     Args:
-      export_dir_base: str, the folder that gets a new one, `<timestamp>`.
-      serving_input_receiver_fn: function without arguments that returns an
-        `adanet.estimator.export.ServingInputReceiver`, or one of
+      export_dir_base: str, the folder in which to create the new folder
+        `<timestamp>`.
+      serving_input_receiver_fn: function without arguments that returns a
+        `ServingInputReceiver` of `adanet.estimator.export` or of
         `tf.estimator.export`.
-      assets_extra: dict from a path in `assets.extra` to the file to copy
-        there, or None.
-      as_text: whether the graph is written as text.
+      assets_extra: dict from a path in `assets.extra` to the path of the file
+        to copy, or None.
+      as_text: whether to write the graph as text.
       checkpoint_path: str, the prefix of a checkpoint; None for the latest.
 
     Returns:
       The path of the new folder, as bytes.
 
     Raises:
-      ValueError: there is no checkpoint.
+      ValueError: `model_dir` has no checkpoint.
     """
     return evaluation.export(
         self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,
@@ -162,7 +184,7 @@ class Answering:
       as_text: bool = False,
       checkpoint_path: Optional[str] = None,
       strip_default_attrs: bool = False) -> bytes:
-    """The same as `export_saved_model`: its older name.
+    """Exports the best ensemble: the older name of `export_saved_model`.
 
     Args:
       export_dir_base: see `export_saved_model`.
@@ -170,7 +192,14 @@ class Answering:
       assets_extra: see `export_saved_model`.
       as_text: see `export_saved_model`.
       checkpoint_path: see `export_saved_model`.
-      strip_default_attrs: whether default values are left out of the graph.
+      strip_default_attrs: whether to omit default attribute values from the
+        graph.
+
+    Returns:
+      See `export_saved_model`.
+
+    Raises:
+      ValueError: see `export_saved_model`.
     """
     return evaluation.export(
         self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,
@@ -186,6 +215,6 @@ class Answering:
         checkpoint_file.readable(self._folder.saved_checkpoint()))]
 
   def get_variable_value(self, name: str) -> Any:
-    """Returns the value of a variable of the latest checkpoint, an array."""
+    """Returns the value of a variable of the latest checkpoint as an array."""
     return tf_compat.v1.train.load_variable(
         checkpoint_file.readable(self._folder.saved_checkpoint()), name)

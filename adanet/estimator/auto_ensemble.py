@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""`adanet.AutoEnsembleEstimator`: learns to combine models that a user has.
+"""`adanet.AutoEnsembleEstimator`: an ensemble of the user's own models.
 
-For example, of two Keras models::
+For example, with two Keras models::
 
     keras = adanet.tf_compat.keras
 
@@ -35,7 +35,7 @@ from adanet.estimator import estimator as estimator_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
 
-# The packages with classes of Keras's own.
+# The packages with Keras's own classes.
 _KERAS = ("keras", "tensorflow", "tensorflow_core", "tf_keras")
 _EXPECTED = (
     "expected an estimator, an AutoEnsembleSubestimator, a function from "
@@ -47,19 +47,26 @@ class AutoEnsembleSubestimator(
     collections.namedtuple(
         "AutoEnsembleSubestimator",
         ["estimator", "train_input_fn", "prediction_only", "optimizer"])):
-  """A model of the pool, and how it is trained.
+  """A model of the pool with its own input or optimizer.
+
+  For example::
+
+      pool = {
+          "all": make_model,
+          "half": adanet.AutoEnsembleSubestimator(
+              make_model, train_input_fn=half_input_fn, optimizer="sgd")}
 
   Attributes:
     estimator: the model: a `tf.estimator.Estimator`, or a function as in
       `AutoEnsembleEstimator`.
-    train_input_fn: input_fn of `(features, labels)` that this model trains on,
-      in place of `train`'s; None for `train`'s. With it, each
-      model can see another part of the data (bagging). The ensemble always
-      trains on the input of `train`.
-    prediction_only: bool, whether the model is not to be trained.
-    optimizer: for a function or a Keras model, see
-      `tf_compat.optimizers.minimize`; None for the optimizer of the
-      `AutoEnsembleEstimator`. An estimator has its own.
+    train_input_fn: input_fn of `(features, labels)` to train this model on, for
+      example for bagging. None for the input of `train`, which always trains
+      the ensemble.
+    prediction_only: bool, whether to leave the model untrained.
+    optimizer: the optimizer of a function or a Keras model, see
+      `tf_compat.optimizers.minimize`. None for the optimizer of the
+      `AutoEnsembleEstimator`. Must be None for a `tf.estimator.Estimator`,
+      which has an optimizer.
   """
 
   def __new__(cls, estimator: Any,
@@ -69,7 +76,8 @@ class AutoEnsembleSubestimator(
     """Makes a model of the pool.
 
     Raises:
-      ValueError: an argument is not as described.
+      ValueError: `train_input_fn` is no function; or `optimizer` is given for a
+        `tf.estimator.Estimator`, is an unknown name, or cannot be copied.
     """
     if train_input_fn is not None and not callable(train_input_fn):
       raise ValueError(
@@ -85,7 +93,7 @@ class AutoEnsembleSubestimator(
 
 
 def _is_keras_layer(value):
-  """Whether a value is a layer or a model of Keras, and not a class of them."""
+  """Whether a value is a Keras layer or model rather than a class."""
   return hasattr(type(value), "trainable_weights")
 
 
@@ -96,7 +104,7 @@ def _required(parameters):
 
 
 def _check_class(made, required, owner):
-  """Checks that a class of Keras makes a model when it is called."""
+  """Checks that calling a subclass of a Keras class returns a model."""
   name = made.__name__
   if not hasattr(made, "fit") or made.__module__.split(".")[0] in _KERAS:
     raise ValueError(
@@ -113,15 +121,15 @@ def _argument(function, owner):
   """Returns the name of the argument that a function of the pool takes.
 
   Args:
-    function: of the pool.
-    owner: str, the owner of the function, for messages.
+    function: a function of the pool.
+    owner: str, the name of the function in messages.
 
   Returns:
-    "config", "features", "" for nothing, or another name, which does not tell
-    which of these two it is.
+    "config"; "features"; "" for a function without arguments; or another name,
+    for which only a call can tell features from config.
 
   Raises:
-    ValueError: it is no function, or one of several arguments.
+    ValueError: `function` is no function, or needs several arguments.
   """
   try:
     parameters = inspect.signature(function).parameters.values()
@@ -141,7 +149,7 @@ def _argument(function, owner):
 
 
 def _call_pool(pool, config, iteration_number):
-  """Calls the function that a pool is."""
+  """Calls a `candidate_pool` that is a function."""
   parameters = inspect.signature(pool).parameters.values()
   offered = {"config": config, "iteration_number": iteration_number}
   names = [p.name for p in parameters]
@@ -160,7 +168,7 @@ def _call_pool(pool, config, iteration_number):
 
 
 def _check_model(model, owner):
-  """Checks that a model of the pool is one of the kinds that there are."""
+  """Checks that a model of the pool is of a supported kind."""
   if hasattr(model, "model_fn"):
     return
   if _is_keras_layer(model):
@@ -174,7 +182,7 @@ def _check_model(model, owner):
 
 
 class _PoolGenerator(subnetwork_lib.Generator):
-  """Makes a builder of each model of a pool."""
+  """Makes a builder for each model of a pool."""
 
   def __init__(self, candidate_pool, logits_fn, last_layer_fn,
                optimizer, head, dtype_policy):
@@ -228,7 +236,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
     return named
 
   def _owner(self, name):
-    """Returns what a model of the pool is called in messages."""
+    """Returns the name of a model of the pool for messages."""
     return f"candidate_pool[{name!r}]"
 
   def _builder(self, name, candidate, config):
@@ -270,11 +278,11 @@ class _PoolGenerator(subnetwork_lib.Generator):
 
 
 def _makes_estimator(function, config):
-  """Whether a function of the pool makes an estimator of a config."""
+  """Whether a function of the pool returns an estimator for a config."""
   try:
     made = function(config)
   except Exception:  # pylint: disable=broad-except
-    return False  # Whatever it does with features, this is none.
+    return False  # Not a function of config.
   return isinstance(made, AutoEnsembleSubestimator) or hasattr(made, "model_fn")
 
 
@@ -303,37 +311,48 @@ def _default_logits(estimator_spec):
 
 
 class AutoEnsembleEstimator(estimator_lib.Estimator):
-  """An `adanet.Estimator` whose candidates are models that a user has.
+  """An `adanet.Estimator` whose candidates are the user's own models.
 
-  A model of the pool is told by what it is:
+  For example::
 
-  - an estimator, of `tf.estimator` where that exists: it has a `model_fn`;
-  - a function without arguments, or a class: it makes a Keras model, of Keras 3
-    or of `tf_compat.keras`, a new one at each call. The model returns logits.
-    Its losses, such as regularizers' losses, are added to that of the head,
-    and its updates run in each step;
-  - a function of `config`: it makes an estimator, or an
-    `AutoEnsembleSubestimator` of one;
-  - a function of `features`: it returns the logits, or a pair of the last layer
-    and the logits. It may take `training` too. Each is a tensor of shape
-    [batch_size, size], or a dict from head to tensor for a multi-head. It makes
-    variables with `get_variable` or with layers;
-  - a function of one argument with any other name: it gets the features, and if
-    it makes no logits of them, the config;
-  - an `AutoEnsembleSubestimator` of one of these.
+      estimator = adanet.AutoEnsembleEstimator(
+          head=adanet.heads.MultiClassHead(10),
+          candidate_pool={"wide": make_wide, "deep": make_deep},
+          optimizer="adam", max_iteration_steps=1000, max_iterations=1)
+      estimator.train(train_input_fn)
+
+  The pool may contain:
+
+  - An estimator of `tf.estimator`, or any object with a `model_fn`.
+  - A function without arguments, or a class, that returns a new model of Keras
+    3 or `tf_compat.keras` at each call. The model returns logits. The model's
+    losses, such as regularization losses, are added to the loss of the head.
+    The model's updates run in each step.
+  - A function of `config` that returns an estimator, or an
+    `AutoEnsembleSubestimator` of an estimator.
+  - A function of `features`, and optionally `training`, that returns the
+    logits, or a pair of the last layer and the logits. Both are tensors of
+    shape [batch_size, size], or dicts from head to tensor for a multi-head. The
+    function makes variables with `get_variable` or with layers.
+  - A function of one argument with another name. The function is called with
+    the features. If the result is not logits, the function is called with the
+    config.
+  - An `AutoEnsembleSubestimator` of any of the above.
 
   A Keras model gets the features as in Keras: by the keys of a dict of inputs,
-  else by the names of its inputs; features in a list by position. With one
-  feature and one input neither matters. Weights of examples, which the head
-  reads, do not count, unless an input asks for them. A model that is a subclass
-  gets the features as the input_fn returns them. For a multi-head it returns a
-  dict from head to logits, or a list: that of a functional model by the names
-  of its outputs, or in the order of the heads where none of them is a head's.
-  For one head it returns the logits, or a dict with the keys "last_layer" and
+  otherwise by the names of the inputs, and by position if the features are a
+  list. A model with one input gets the only feature regardless of names. The
+  head's `weight_column` is passed only to a model with an input of this name. A
+  subclassed model gets the features exactly as the input_fn returns them.
+
+  For a multi-head, a Keras model returns a dict from head to logits, or a list.
+  The list of a functional model is matched to the heads by the names of the
+  outputs, or by position if no output has the name of a head. For one head, a
+  Keras model returns the logits, or a dict with the keys "last_layer" and
   "logits".
 
-  Each is trained alone, and the ensembler learns how to combine them. They have
-  a complexity of 0, so only `adanet_beta` of an ensembler counts.
+  Each model is trained alone, and the ensembler combines the models. All models
+  have complexity 0, so `adanet_lambda` of an ensembler has no effect.
   """
 
   def __init__(
@@ -362,30 +381,33 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
       optimizer: Any = None,
       dtype_policy: Optional[str] = None,
       **kwargs: Any) -> None:
-    """Writes nothing yet.
+    """Checks the arguments; writes nothing yet.
 
-    Other arguments are as in `adanet.Estimator`.
+    All other arguments are as in `adanet.Estimator`.
 
     Args:
-      head: the task to learn: a head of `adanet.heads`, or of `tf.estimator`.
-      candidate_pool: list or dict of models. A dict's keys are their names; in
-        a list a model is named by its class and its index. Or a function that
-        returns one, asked in each iteration, which may take `config` and
+      head: the task to learn: a head of `adanet.heads` or `tf.estimator`.
+      candidate_pool: dict from name to model; or a list of models, each named
+        by its class and index; or a function that returns a dict or list. The
+        function is called in each iteration and may take `config` and
         `iteration_number`.
-      logits_fn: function of an `estimator_spec`, returns the logits of an
-        estimator. With None they are its prediction "logits", or "predictions",
-        or the prediction that is not in a dict.
-      last_layer_fn: function of an `estimator_spec`, returns the last layer of
-        an estimator. With None it is the logits.
-      optimizer: trains functions and Keras models that come without one; see
+      logits_fn: function from the `estimator_spec` of an estimator to the
+        logits. None for the prediction "logits", else "predictions", else the
+        only prediction.
+      last_layer_fn: function from the `estimator_spec` of an estimator to the
+        last layer. None for the logits.
+      optimizer: the optimizer of functions and Keras models that have none; see
         `tf_compat.optimizers.minimize`. None for Adam with a learning rate of
         0.001.
-      dtype_policy: str, the policy of Keras 3 under which functions of the pool
-        make their layers, such as "mixed_bfloat16", also on other machines.
-        None for the policy that Keras has where they run.
+      dtype_policy: str, the Keras 3 policy for the layers of the pool's models
+        on all machines, such as "mixed_bfloat16". None for Keras's current
+        policy on each machine.
 
     Raises:
-      ValueError: the pool is empty, or has something else in it.
+      ValueError: `candidate_pool` is empty, or contains a value of another
+        kind or two models of the same name; `optimizer` or `dtype_policy` is
+        unknown; or as in `adanet.Estimator`.
+      TypeError: as in `adanet.Estimator`.
     """
     generator = _PoolGenerator(
         candidate_pool, logits_fn, last_layer_fn,

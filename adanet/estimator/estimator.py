@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""`adanet.Estimator`: searches for an ensemble, and answers with it."""
+"""`adanet.Estimator`: searches for an ensemble, evaluates and predicts."""
 
 import time
 from typing import Any, Callable, List, Optional, Sequence
@@ -29,7 +29,7 @@ from adanet.training import trainer
 _InputFn = Callable[..., Any]
 _Hooks = Optional[Sequence[Any]]
 
-# Arguments of the default ensembler, which AdaNet once took here.
+# Arguments of the default ensembler that early versions of AdaNet took here.
 _ENSEMBLER_ARGUMENTS = frozenset([
     "mixture_weight_type", "mixture_weight_initializer",
     "warm_start_mixture_weights", "adanet_lambda", "adanet_beta", "use_bias"])
@@ -43,13 +43,22 @@ def _mean(steps):
 class Estimator(answering.Answering):
   """Searches for an ensemble of subnetworks, iteration by iteration.
 
-  In each iteration the generator makes candidate subnetworks, and each is
-  trained, alone and in ensembles with earlier subnetworks. The best ensemble
-  is where the next iteration begins. Source: Cortes et al. 2017, "AdaNet:
-  Adaptive Structural Learning of Artificial Neural Networks".
+  In each iteration the generator makes candidate subnetworks. The Estimator
+  trains each subnetwork alone and in ensembles with earlier subnetworks. The
+  next iteration starts from the best ensemble. Source: Cortes et al. 2017,
+  "AdaNet: Adaptive Structural Learning of Artificial Neural Networks".
 
-  All that is learned lies in `model_dir`, and training that was stopped goes on
-  from there. A `model_dir` of AdaNet 0.8 does, too.
+  For example::
+
+      estimator = adanet.Estimator(
+          head=adanet.heads.MultiClassHead(10),
+          subnetwork_generator=adanet.subnetwork.SimpleGenerator(builders),
+          max_iteration_steps=1000, max_iterations=3, model_dir="digits")
+      estimator.train(train_input_fn)
+      print(estimator.evaluate(test_input_fn)["accuracy"])
+
+  Training resumes from the latest checkpoint in `model_dir`, also from a
+  `model_dir` of AdaNet 0.8.
   """
 
   def __init__(
@@ -86,68 +95,73 @@ class Estimator(answering.Answering):
       patience: Optional[int] = None,
       min_delta: float = 0.,
       **kwargs: Any):
-    """Writes nothing yet.
+    """Checks the arguments; writes nothing yet.
 
     Args:
-      head: the task to learn: a head of `adanet.heads`, or of `tf.estimator`.
-      subnetwork_generator: `adanet.subnetwork.Generator`, which makes the
-        candidates of each iteration.
-      max_iteration_steps: int, how often each subnetwork and ensemble is
-        trained in an iteration; None for as long as there is input.
-      ensemblers: list of `adanet.ensemble.Ensembler`, how subnetworks are
-        combined; None for a `ComplexityRegularizedEnsembler`.
-      ensemble_strategies: list of `adanet.ensemble.Strategy`, which subnetworks
-        are combined; None for a `GrowStrategy`, or for an `AllStrategy` where
-        all ensemblers are fitted.
-      evaluator: `adanet.Evaluator`, or an object with the same properties. It
-        compares the ensembles on data of its own; None for the moving averages
-        of their losses in training.
-      report_materializer: `adanet.ReportMaterializer`, which makes the reports
-        that the generator gets; None for no reports.
-      metric_fn: function of some of `features`, `labels` and `predictions` that
-        returns a dict of further metrics: pairs (value, update), or metrics of
-        Keras.
-      force_grow: whether the previous ensemble cannot win again. As in AdaNet,
-        evaluation and export of the last iteration compare all ensembles, also
-        the previous one, unless there is an `evaluator`.
-      replicate_ensemble_in_training: whether the subnetworks of the previous
-        ensemble are built as for training, with dropout say, while the next
-        ones train on them.
+      head: the task to learn: a head of `adanet.heads` or `tf.estimator`.
+      subnetwork_generator: `adanet.subnetwork.Generator` that makes the
+        candidate subnetworks of each iteration.
+      max_iteration_steps: int, the training steps of each subnetwork and
+        ensemble in an iteration; None to train until the input ends.
+      ensemblers: list of `adanet.ensemble.Ensembler` objects that combine
+        subnetworks. None for a `ComplexityRegularizedEnsembler`.
+      ensemble_strategies: list of `adanet.ensemble.Strategy` objects that
+        choose the subnetworks to combine. None for an `AllStrategy` if all
+        ensemblers are fitted, otherwise for a `GrowStrategy`.
+      evaluator: `adanet.Evaluator`, or an object with the same properties, to
+        compare the ensembles on held-out data. None to compare the moving
+        averages of the training losses.
+      report_materializer: `adanet.ReportMaterializer` that makes the reports
+        for the generator. None for no reports.
+      metric_fn: function of any of `features`, `labels` and `predictions` that
+        returns a dict of additional metrics: pairs (value, update op) or Keras
+        metrics.
+      force_grow: whether to exclude the previous ensemble from the candidates.
+        As in AdaNet, evaluation and export in the last iteration still compare
+        the previous ensemble unless an `evaluator` is given.
+      replicate_ensemble_in_training: whether to build the subnetworks of the
+        previous ensemble in training mode (for example with dropout) while new
+        subnetworks train.
       adanet_loss_decay: float in [0, 1), the decay of the moving averages.
       delay_secs_per_worker: ignored; accepted for compatibility.
       max_worker_delay_secs: ignored; accepted for compatibility.
       worker_wait_secs: ignored; accepted for compatibility.
-      worker_wait_timeout_secs: float, how long to wait for another task of the
-        cluster, or for space on a full disk, before training ends in an error.
-      model_dir: str, the folder for checkpoints and all else; None for that of
-        `config`, or a new temporary one.
-      report_dir: str, the folder for reports; None for one in `model_dir`.
-      config: `RunConfig` of `adanet.tf_compat` or of `tf.estimator`.
-      debug: whether training fails at a float in the input that is NaN or
-        infinite.
-      enable_ensemble_summaries: whether TensorBoard shows each ensemble.
-      enable_subnetwork_summaries: whether it shows each subnetwork.
+      worker_wait_timeout_secs: float, the seconds to wait for another task of
+        the cluster or for space on a full disk before training fails.
+      model_dir: str, the folder for checkpoints and all other files. None for
+        the `model_dir` of `config`, or for a new temporary folder.
+      report_dir: str, the folder for reports. None for a folder in `model_dir`.
+      config: `RunConfig` of `adanet.tf_compat` or `tf.estimator`.
+      debug: whether training fails at a NaN or infinite float in the input.
+      enable_ensemble_summaries: whether to write TensorBoard summaries of
+        ensembles.
+      enable_subnetwork_summaries: whether to write TensorBoard summaries of
+        subnetworks.
       global_step_combiner_fn: function from the list of the subnetworks' steps
-        (int64 tensors) to the global step; None for their mean.
-      max_iterations: int, after how many iterations training ends, or None.
-      export_subnetwork_logits: whether an export has the subnetworks' logits in
-        a signature "subnetwork_logits". As in AdaNet, it has the predictions of
-        the best ensemble in their place where the iteration has several.
-      export_subnetwork_last_layer: the same for their last layers, in
-        "subnetwork_last_layer".
-      replay_config: `adanet.replay.Config`, which says who wins; or None.
-      placement_strategy: `PlacementStrategy` of `adanet.distributed`, which
-        divides the work; None for a `ReplicationStrategy`.
-      patience: int, after how many iterations without a gain the search ends:
-        their winners are no better than the best before, by the value
-        that compares candidates. None goes on.
-      min_delta: float, by how much a winner must be better to be a gain.
+        (int64 tensors) to the global step. None for the mean.
+      max_iterations: int, the number of iterations after which training ends;
+        None for no limit.
+      export_subnetwork_logits: whether to export the subnetworks' logits as the
+        signature "subnetwork_logits". As in AdaNet, the signature has the
+        predictions of the best ensemble instead where the iteration has several
+        ensembles.
+      export_subnetwork_last_layer: the same for the last layers, as the
+        signature "subnetwork_last_layer".
+      replay_config: `adanet.replay.Config` that sets the winners, or None.
+      placement_strategy: `adanet.distributed.PlacementStrategy` that divides
+        the work among workers. None for a `ReplicationStrategy`.
+      patience: int, the number of iterations without improvement of the
+        winner's compared value after which the search ends. None to disable.
+      min_delta: float, the least improvement that counts for `patience`.
       **kwargs: `experimental_placement_strategy`, AdaNet's name for
-        `placement_strategy`; and arguments of the default ensembler.
+        `placement_strategy`, and arguments of the default ensembler.
 
     Raises:
-      ValueError: an argument is not as described.
-      TypeError: an argument is unknown.
+      ValueError: an object lacks the methods of the described type, a number is
+        out of range, an argument of the default ensembler is given beside
+        `ensemblers`, or `config` has workers and no parameter server.
+      TypeError: an argument is unknown, or is not a number where a number is
+        expected.
     """
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
     placement_strategy = (
@@ -226,12 +240,12 @@ class Estimator(answering.Answering):
 
   @property
   def config(self) -> Any:
-    """The RunConfig, with the model_dir."""
+    """The `RunConfig`, with the `model_dir` of this Estimator."""
     return self._config
 
   @property
   def model_dir(self) -> str:
-    """The folder of checkpoints and all else."""
+    """The folder of checkpoints and all other files."""
     return self._model.model_dir.path
 
   def train(self, input_fn: _InputFn, hooks: _Hooks = None,
@@ -241,48 +255,52 @@ class Estimator(answering.Answering):
             executor: Any = None,
             max_seconds: Optional[float] = None,
             validation_input_fn: Optional[_InputFn] = None) -> "Estimator":
-    """Trains, from the latest checkpoint on if there is one.
+    """Trains from the latest checkpoint, or from scratch without a checkpoint.
 
-    It ends after `steps` or `max_steps`, after `max_iterations`, when the input
-    ends, when `max_seconds` are over, or when a hook asks for it, whatever is
-    first.
+    Training ends at the first of `steps` or `max_steps`, `max_iterations`, the
+    end of the input, `max_seconds`, and a hook that requests the end.
 
     Args:
-      input_fn: function that returns `(features, labels)`, or a
-        `tf.data.Dataset` of them; or see `adanet.inputs`. Arrays are one batch.
-        It may take `mode`, `config` and `input_context`. It is called again in
-        each iteration; where a dataset ends, training does.
-      hooks: sequence of `SessionRunHook`. A `CheckpointSaverHook` among them
-        says when to save, in place of the config.
-      steps: int, how many global steps to train now.
-      max_steps: int, the global step up to which to train.
+      input_fn: function that returns `(features, labels)` or a
+        `tf.data.Dataset` of `(features, labels)`; see also `adanet.inputs`.
+        Arrays count as one batch. The function may take `mode`, `config` and
+        `input_context`, and is called again in each iteration. Training ends
+        where the dataset ends.
+      hooks: sequence of `SessionRunHook`. A `CheckpointSaverHook` overrides the
+        checkpoint settings of the config.
+      steps: int, the number of global steps to train in this call.
+      max_steps: int, the global step at which to end.
       saving_listeners: sequence of `CheckpointSaverListener`.
       executor: `concurrent.futures.Executor`, such as a `ProcessPoolExecutor`
-        or Dask's `Client.get_executor()`. Its workers train the candidates,
-        each with its ensembles. The results are the same as in one process. All
-        workers must see `model_dir`. None trains in this process, or as a task
+        or Dask's `Client.get_executor()`. Each worker trains candidates with
+        their ensembles. The results are the same as in one process. All workers
+        need access to `model_dir`. None to train in this process or as a task
         of `TF_CONFIG`.
-      max_seconds: float, how long this call may train. Training ends after the
-        step at which they are over, and saves; `evaluate` then uses the best
-        ensemble so far. An iteration that would end too late, if it took as
-        long as the last one, does not begin. Two such searches need not be
-        equal. On a cluster, the chief's counts; on an executor, a part that
-        waits for a worker until then is not trained, as a warning says.
-      validation_input_fn: function of held-out data, by which the ensembles are
-        compared: short for an `Evaluator` on all of it. Later calls of this
-        estimator use it, too.
+      max_seconds: float, the maximum time in seconds that this call trains.
+        Training ends after the current step and saves a checkpoint, and
+        `evaluate` then uses the best ensemble so far. An iteration does not
+        start if the duration of the previous iteration exceeds the remaining
+        time. Results depend on the speed of the machine. On a cluster, the
+        chief's `max_seconds` applies. On an executor, a warning names the parts
+        that got no worker in time and were not trained.
+      validation_input_fn: function that returns held-out data to compare the
+        ensembles on: shorthand for an `Evaluator` on all of this data. Also
+        applies to later calls of this Estimator.
 
     Returns:
-      This estimator.
+      This Estimator.
 
     Raises:
       EmptyInputError: the input has no batch.
-      ValueError: both `steps` and `max_steps` are given, or one is not greater
-        than 0; both an `evaluator` and a `validation_input_fn` are; or the
-        builders or ensembles of the search do not fit.
-      KeyboardInterrupt: Ctrl-C; the last checkpoint is saved. A program that
-        does not catch it ends without a traceback, with the exit status 130.
-      SystemExit: it was stopped by SIGTERM; as for Ctrl-C, with the status 143.
+      ValueError: both `steps` and `max_steps` are given, either is not a whole
+        number greater than 0, `max_seconds` is not greater than 0, both an
+        `evaluator` and a `validation_input_fn` are given, or the shapes or
+        heads of the subnetworks do not fit together.
+      KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved.
+        A program that does not catch KeyboardInterrupt ends without a traceback
+        and with exit status 130.
+      SystemExit: SIGTERM stopped the process, after the same steps as for
+        Ctrl-C; the exit status is 143.
     """
     user_input.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:
@@ -306,7 +324,7 @@ class Estimator(answering.Answering):
     return self
 
   def _validate_on(self, input_fn):
-    """Compares the ensembles on all data of an input from now on."""
+    """Makes an `Evaluator` on all data of an input compare the ensembles."""
     rules = self._model.rules
     if rules.evaluator is not None and rules.evaluator is not self._validation:
       raise ValueError(
@@ -325,9 +343,9 @@ class Estimator(answering.Answering):
     return object.__getattribute__(self, name)  # Raises Python's own error.
 
   def history(self) -> report.History:
-    """Returns the report of the search so far; see `adanet.report`.
+    """Returns the history of the search so far. See `adanet.report`.
 
     Raises:
-      ValueError: there is no model_dir yet.
+      ValueError: the folder `model_dir` does not exist yet.
     """
     return store.report(self.model_dir)
