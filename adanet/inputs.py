@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that return an input_fn of data in memory.
 
-They have the arguments of `tf.estimator.inputs`, on every TensorFlow. Each
-input_fn returns a `tf.data.Dataset`. The data is not in the graph, and an
-input_fn can be pickled. In a cluster, workers that train the same subnetworks
-divide rows that end. With `num_epochs=None` each worker reads all rows, each
-one from another row on.
+The functions have the arguments of `tf.estimator.inputs` and work on all
+versions of TensorFlow. The input_fn returns a `tf.data.Dataset`, keeps the data
+out of the graph, and can be pickled. In a cluster, the workers that train the
+same subnetworks divide the rows. With `num_epochs=None`, each worker reads all
+rows, and workers start at different rows. For example::
+
+    train_input_fn = adanet.inputs.numpy_input_fn(
+        {"pixels": images}, labels, batch_size=50, num_epochs=None,
+        shuffle=True)
+    estimator.train(train_input_fn, max_steps=3000)
 """
 
 from typing import Any, Callable, Optional
@@ -26,30 +31,40 @@ def numpy_input_fn(
     num_threads: int = 1, seed: Optional[int] = None) -> _InputFn:
   """Returns an input_fn of arrays.
 
-  A batch goes on in the next epoch. The last one of all may be smaller.
+  A batch at the end of an epoch continues with rows of the next epoch. The last
+  batch may be smaller.
+
+  For example::
+
+      input_fn = adanet.inputs.numpy_input_fn(
+          {"pixels": images}, labels, batch_size=50, shuffle=False)
 
   Args:
-    x: the features: array, or dict from name to array. Dimension 0 of each is
-      that of the examples.
-    y: the labels: the same, or None. With two dicts, no name may be in both.
-    batch_size: int, how many examples a batch has.
-    num_epochs: int, how often all examples are read; None for no end.
-    shuffle: bool, must be given: whether each epoch has the examples in another
-      order. True to train, False to evaluate and to predict.
-    queue_capacity: without effect; accepted for compatibility.
-    num_threads: without effect; accepted for compatibility.
-    seed: int, shuffles in the same way again. None for the `tf_random_seed` of
-      the config, or without that for another way each time; on a cluster and
-      without an end, for a way that follows from the `model_dir`.
+    x: the features: array, or dict from name to array. Dimension 0 of each
+      array is the number of examples.
+    y: the labels, in the same form, or None. No name may be in both `x` and
+      `y`.
+    batch_size: int, the number of examples of a batch.
+    num_epochs: int, the number of passes over the examples; None to repeat
+      without end.
+    shuffle: bool, required: whether to shuffle the examples anew in each epoch.
+      True to train, False to evaluate and to predict.
+    queue_capacity: ignored; accepted for compatibility.
+    num_threads: ignored; accepted for compatibility.
+    seed: int, the seed of the order of the examples. None for the
+      `tf_random_seed` of the config. Without both, the order is random, except
+      that on a cluster with `num_epochs=None` the order follows from the
+      `model_dir`.
 
   Returns:
-    A function that may take `config` and `input_context`, and returns a
-    `tf.data.Dataset` of `(features, labels)`, or without `y` of features.
+    A function that may take `config` and `input_context` and returns a
+    `tf.data.Dataset` of `(features, labels)`, or of features if `y` is None.
 
   Raises:
-    TypeError: `x` or `y` is not as described.
-    ValueError: an argument is not as described, or the arrays do not have the
-      same number of rows.
+    TypeError: `x` or `y` is neither an array nor a dict of arrays.
+    ValueError: `shuffle` is not given, `batch_size` or `num_epochs` is less
+      than 1, a name is in both `x` and `y`, or the arrays do not have the same
+      number of rows.
   """
   del queue_capacity, num_threads
   if hasattr(x, "columns"):
@@ -70,19 +85,24 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
                     shuffle: Optional[bool] = None, queue_capacity: int = 1000,
                     num_threads: int = 1, target_column: str = "target",
                     seed: Optional[int] = None) -> _InputFn:
-  """Returns an input_fn of a data frame of pandas.
+  """Returns an input_fn of a pandas data frame.
 
-  The features are a dict from a column to a tensor of shape [batch_size].
+  The features are a dict from column to tensor of shape [batch_size].
+
+  For example::
+
+      input_fn = adanet.inputs.pandas_input_fn(
+          frame.drop(columns="price"), frame["price"], shuffle=True)
 
   Args:
-    x: `DataFrame`, the features. It is copied.
-    y: `Series`, the labels, or a `DataFrame` for a dict of labels; or None. Its
-      index is that of `x`.
+    x: `DataFrame`, the features; copied.
+    y: `Series` of labels, `DataFrame` for a dict of labels, or None. The index
+      must be the same as in `x`.
     batch_size: see `numpy_input_fn`.
     num_epochs: see `numpy_input_fn`.
     shuffle: see `numpy_input_fn`.
-    queue_capacity: without effect; accepted for compatibility.
-    num_threads: without effect; accepted for compatibility.
+    queue_capacity: ignored; accepted for compatibility.
+    num_threads: ignored; accepted for compatibility.
     target_column: str, a name that no column of `x` may have where `y` is a
       `Series`.
     seed: see `numpy_input_fn`.
@@ -91,9 +111,10 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
     See `numpy_input_fn`.
 
   Raises:
-    TypeError: `x` or `y` is not as described.
-    ValueError: an argument is not as described, or the index of `y` is not that
-      of `x`.
+    TypeError: `x` is no `DataFrame`, `y` is no `Series` or `DataFrame`, or
+      `target_column` is no str.
+    ValueError: the indices of `x` and `y` differ, `x` has a column
+      `target_column`, or as in `numpy_input_fn`.
   """
   del queue_capacity, num_threads
   if not hasattr(x, "columns"):

@@ -1,29 +1,36 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a search repeatable, with winners that are given."""
+"""Repeats a search with given winners."""
 
 import numbers
 from typing import Optional, Sequence
 
 
 class Config:
-  """Which ensemble wins each iteration.
+  """The winner of each iteration of a search.
 
-  With the indices of an earlier search, which are the `replay_indices` of its
-  last `architecture-<t>.json`, a new one arrives at the same ensemble, and
-  evaluates no candidates.
+  For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          replay_config=adanet.replay.Config([1, 0, 2]))
+
+  The last `architecture-<t>.json` in a `model_dir` has the winners of a search
+  as `replay_indices`. A new search with these indices finds the same ensemble
+  without evaluating candidates.
   """
 
   def __init__(self, best_ensemble_indices: Optional[Sequence[int]] = None):
-    """Replays the winners that are given.
+    """Makes a config.
 
     Args:
       best_ensemble_indices: list of int, the index of the winner among the
-        candidates of iteration 0, of iteration 1, and so on. In later
-        iterations the candidates are compared, as without a `Config`.
+        candidates of iteration 0, of iteration 1, and so on. Iterations beyond
+        the list compare their candidates.
 
     Raises:
-      ValueError: an index is no int of at least 0.
+      ValueError: an index in `best_ensemble_indices` is not an int of at least
+        0.
     """
     for index in best_ensemble_indices or ():
       if not isinstance(index, numbers.Integral) or index < 0:
@@ -34,11 +41,15 @@ class Config:
 
   @property
   def best_ensemble_indices(self) -> Optional[Sequence[int]]:
-    """The index of the winner of each iteration that is given, or None."""
+    """The given indices of the winners, or None."""
     return self._best_ensemble_indices
 
   def get_best_ensemble_index(self, iteration_number: int) -> Optional[int]:
-    """Returns the index of the winner of an iteration; None if not given."""
+    """Returns the index of an iteration's winner; None to compare candidates.
+
+    Args:
+      iteration_number: int, from 0.
+    """
     indices = self._best_ensemble_indices
     if indices is None or iteration_number >= len(indices):
       return None

@@ -299,8 +299,8 @@ class Estimator(answering.Answering):
       KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved.
         A program that does not catch KeyboardInterrupt ends without a traceback
         and with exit status 130.
-      SystemExit: SIGTERM stopped the process, after the same steps as for
-        Ctrl-C; the exit status is 143.
+      SystemExit: SIGTERM stopped the process; the last checkpoint is saved, and
+        the exit status is 143.
     """
     user_input.check_input_fn(input_fn)
     if steps is not None and max_steps is not None:

@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SavedModels of an Estimator, as `tf.estimator` writes them.
+"""SavedModels of an Estimator, in the format of `tf.estimator`.
 
-TensorFlow 2.16 and later have no `tf.estimator.export`, so this module
-has its input receivers as well. On earlier versions either may be used.
+This module also has the input receivers of `tf.estimator.export`, which
+TensorFlow 2.16 and later lack. Earlier versions accept both kinds.
 """
 
 import collections
@@ -17,7 +17,7 @@ from adanet import tf_compat
 from adanet.estimator import serving_input
 from adanet.heads import head
 
-# The names of a tensor that is given without one.
+# The names of a tensor given without a name.
 _FEATURE = "feature"
 _RECEIVER = "input"
 
@@ -32,14 +32,21 @@ class ServingInputReceiver(
         ["features", "receiver_tensors", "receiver_tensors_alternatives"])):
   """The return value of a `serving_input_receiver_fn`.
 
+  For example::
+
+      def serving_input_receiver_fn():
+        pixels = tf.placeholder(tf.float32, [None, 64])
+        return export.ServingInputReceiver(
+            features={"pixels": pixels}, receiver_tensors={"pixels": pixels})
+
   Attributes:
     features: dict from str or int to tensor, the features of the model. A
       single tensor becomes `{"feature": tensor}`.
     receiver_tensors: dict from str to tensor, the inputs of the SavedModel;
-      typically one placeholder for serialized `tf.train.Example` protos. A
-      single tensor becomes `{"input": tensor}`.
-    receiver_tensors_alternatives: dict from str to other `receiver_tensors`,
-      each of which adds signatures of its own; or None.
+      typically a placeholder for serialized `tf.train.Example` protos. A single
+      tensor becomes `{"input": tensor}`.
+    receiver_tensors_alternatives: dict from str to alternative
+      `receiver_tensors`, each with separate signatures; or None.
 
   A tensor may be a `SparseTensor` or a `RaggedTensor`.
   """
@@ -47,6 +54,12 @@ class ServingInputReceiver(
   def __new__(cls, features: Any, receiver_tensors: Any,
               receiver_tensors_alternatives: Optional[Mapping[str, Any]] = None
               ) -> "ServingInputReceiver":
+    """Makes a receiver.
+
+    Raises:
+      ValueError: an argument has a key of another type, or a value that is no
+        tensor; or `receiver_tensors_alternatives` is no dict.
+    """
     features = _tensors("features", features, _FEATURE, (str, int))
     receiver_tensors = _receiver_tensors("receiver_tensors", receiver_tensors)
     if receiver_tensors_alternatives is not None:
@@ -68,10 +81,16 @@ class TensorServingInputReceiver(
     collections.namedtuple(
         "TensorServingInputReceiver",
         ["features", "receiver_tensors", "receiver_tensors_alternatives"])):
-  """A receiver for a model whose features are one tensor and not a dict.
+  """A receiver for a model whose features are a single tensor, not a dict.
+
+  For example::
+
+      def serving_input_receiver_fn():
+        pixels = tf.placeholder(tf.float32, [None, 64])
+        return export.TensorServingInputReceiver(pixels, pixels)
 
   Attributes:
-    features: tensor.
+    features: tensor, the features of the model.
     receiver_tensors: see `ServingInputReceiver`.
     receiver_tensors_alternatives: see `ServingInputReceiver`.
   """
@@ -79,6 +98,11 @@ class TensorServingInputReceiver(
   def __new__(cls, features: Any, receiver_tensors: Any,
               receiver_tensors_alternatives: Optional[Mapping[str, Any]] = None
               ) -> "TensorServingInputReceiver":
+    """Makes a receiver.
+
+    Raises:
+      ValueError: `features` is no tensor, or as in `ServingInputReceiver`.
+    """
     if not _is_tensor(features):
       raise ValueError(f"features is {features!r}. Expected a tensor.")
     receiver = ServingInputReceiver(features, receiver_tensors,
@@ -91,17 +115,18 @@ class TensorServingInputReceiver(
 def build_parsing_serving_input_receiver_fn(
     feature_spec: Any,
     default_batch_size: Optional[int] = None) -> Callable[[], Any]:
-  """Returns a function that makes an input of serialized examples.
+  """Returns a `serving_input_receiver_fn` for serialized examples.
 
   Args:
-    feature_spec: dict from str to `tf.io.FixedLenFeature`,
-      `tf.io.VarLenFeature` or another that `tf.io.parse_example` takes. Or an
-      input_fn: an example must then have its features, with their values as
-      float32, int64 or bytes.
-    default_batch_size: int, the number of examples in a request; None is any.
+    feature_spec: dict from str to a feature configuration of
+      `tf.io.parse_example`, such as `tf.io.FixedLenFeature` or
+      `tf.io.VarLenFeature`. Or an input_fn, whose features the examples must
+      have as float32, int64 or bytes values.
+    default_batch_size: int, the number of examples in a request; None for any
+      number.
 
   Returns:
-    A function without arguments that returns a `ServingInputReceiver`. Its one
+    A function without arguments that returns a `ServingInputReceiver`. The only
     input, "examples", is a string tensor of shape [default_batch_size] of
     serialized `tf.train.Example` protos.
   """
@@ -122,21 +147,21 @@ def build_parsing_serving_input_receiver_fn(
 def build_raw_serving_input_receiver_fn(features: Any,
                                         default_batch_size: Optional[int] = None
                                         ) -> Callable[[], Any]:
-  """Returns a function that makes an input of the features themselves.
+  """Returns a `serving_input_receiver_fn` for unserialized features.
 
   Args:
-    features: dict from str to tensor or array, or one of them. Only the types
-      and the shapes matter. Or an input_fn that returns such features; a
-      request has float32 for float64, as in Keras.
-    default_batch_size: int, the size of dimension 0 of each feature; None is
-      any.
+    features: dict from str to tensor or array, or a single tensor or array, for
+      the types and shapes. Or an input_fn that returns such features. A request
+      then has float32 instead of float64 values, as in Keras.
+    default_batch_size: int, the size of dimension 0 of each feature; None for
+      any size.
 
   Returns:
     A function without arguments that returns a `ServingInputReceiver`.
   """
   v1 = tf_compat.v1
-  # Without an input_fn, features are always a dict, and have their types, as in
-  # `tf.estimator`.
+  # As in `tf.estimator`, features that are not from an input_fn are always a
+  # dict and keep their types.
   receiver: Callable[..., Any] = ServingInputReceiver
   requested = v1.as_dtype
   if callable(features):
@@ -171,28 +196,28 @@ def build_raw_serving_input_receiver_fn(features: Any,
 def signature_defs(receiver_tensors: Any,
                    receiver_tensors_alternatives: Optional[Mapping[str, Any]],
                    export_outputs: Mapping[str, Any]) -> Dict[str, Any]:
-  """Returns the signatures of all inputs and outputs, as `tf.estimator` does.
+  """Returns the signatures of all inputs and outputs, as in `tf.estimator`.
 
-  Inputs and an output that do not fit each other make no signature: a log line
-  says which and why. If "serving_default" does not fit, as that of a head does
-  not fit raw features, it is the same as "predict", or else as the only
-  signature that fits. A warning says if it is none of these.
+  Inputs and an output that do not fit together have no signature; a log line
+  gives the reason. For example, the "serving_default" of a head does not fit
+  raw features. Then "serving_default" becomes the same as "predict", or as the
+  only fitting signature. A warning reports a model without "serving_default".
 
   Args:
     receiver_tensors: tensor, or dict from str to tensor: the inputs.
-    receiver_tensors_alternatives: dict from str to other inputs, or None.
+    receiver_tensors_alternatives: dict from str to alternative inputs, or None.
     export_outputs: dict from the name of a signature to an object with a method
       `as_signature_def(receiver_tensors)`, which raises a ValueError where the
-      inputs do not fit. A single output is "serving_default" as well; of
-      several, one must have this name.
+      inputs do not fit. A single output also becomes "serving_default". Several
+      outputs must include "serving_default".
 
   Returns:
-    A dict from str to `SignatureDef` proto. Alternatives are named
+    A dict from str to `SignatureDef` proto. The names of alternatives are
     `<alternative>:<output>`.
 
   Raises:
-    ValueError: of several outputs, none is "serving_default".
-    TypeError: export_outputs is no dict of export outputs.
+    ValueError: `export_outputs` has several outputs without "serving_default".
+    TypeError: `export_outputs` is no dict of export outputs.
   """
   saved_model = tf_compat.v1.saved_model
   default = saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -237,13 +262,13 @@ def signature_defs(receiver_tensors: Any,
 
 
 def timestamped_export_dir(export_dir_base: _Path) -> str:
-  """Returns the path of a folder that does not exist, named by the second.
+  """Returns the path of a new folder, named by the current second.
 
-  It waits for the next second if there is one of this. TensorFlow Serving
-  serves the folder with the highest number.
+  The function waits for the next second if the folder exists. TensorFlow
+  Serving serves the folder with the highest number.
 
   Args:
-    export_dir_base: path of the folder that it will be in.
+    export_dir_base: path of the parent folder.
 
   Raises:
     RuntimeError: other exports have taken ten names in a row.
@@ -268,23 +293,24 @@ def write_saved_model(export_dir_base: _Path, session: Any,
                       strip_default_attrs: bool = True) -> bytes:
   """Writes a session's graph and variables as a SavedModel.
 
-  It is written to `temp-<timestamp>` and then renamed, so TensorFlow Serving
-  never sees half of it. After an error nothing is left.
+  The folder is first written as `temp-<timestamp>` and then renamed, so
+  TensorFlow Serving never sees a partial model. An error leaves no folder.
 
   Args:
-    export_dir_base: path of the folder that gets a new one, `<timestamp>`.
-    session: session with variables that have their values, and a graph that is
-      not finalized.
+    export_dir_base: path of the folder in which to create the new folder
+      `<timestamp>`.
+    session: session with initialized variables and a graph that is not
+      finalized.
     signatures: dict from str to `SignatureDef` proto.
     main_op: op to run when the SavedModel is loaded.
     assets_extra: dict from a path in the SavedModel's folder `assets.extra` to
-      the path of the file to copy there, or None.
-    as_text: bool, whether to write the graph as text, to read it.
-    strip_default_attrs: bool, whether to leave out default values, so that
+      the path of the file to copy, or None.
+    as_text: bool, whether to write the graph as readable text.
+    strip_default_attrs: bool, whether to omit default attribute values, so that
       older versions of TensorFlow can load the graph.
 
   Returns:
-    The path of the new folder, as bytes like that of `tf.estimator`.
+    The path of the new folder, as bytes as in `tf.estimator`.
   """
   v1 = tf_compat.v1
   gfile = tf_compat.v2.io.gfile
@@ -313,14 +339,14 @@ def write_saved_model(export_dir_base: _Path, session: Any,
 
 
 def _receiver(features, receiver_tensors):
-  """Returns the receiver of features as an input_fn has them."""
+  """Returns the receiver of the features of an input_fn."""
   kind = (ServingInputReceiver if isinstance(features, dict) else
           TensorServingInputReceiver)
   return kind(features, receiver_tensors)
 
 
 def _temporary(path):
-  """Returns the path to write to before the folder gets its own name."""
+  """Returns the temporary path of a folder that is renamed at the end."""
   base, name = os.path.split(path)
   return os.path.join(base, "temp-" + name)
 
@@ -336,7 +362,7 @@ def _is_tensor(value):
 
 
 def _tensors(argument, tensors, name, key_types):
-  """Returns a dict of tensors, with a name for a single one.
+  """Returns a dict of tensors; a single tensor gets a name.
 
   Args:
     argument: the name of the argument, for an error.
@@ -369,7 +395,7 @@ def _receiver_tensors(argument, tensors):
 
 
 def _with_default(export_outputs, default):
-  """Returns the export outputs with one of the default name."""
+  """Returns the export outputs with an output of the default name."""
   if not isinstance(export_outputs, dict) or not all(
       hasattr(output, "as_signature_def")
       for output in export_outputs.values()):

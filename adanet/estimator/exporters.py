@@ -1,10 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Exporters for an `adanet.EvalSpec`, as `tf.estimator` has them.
+"""Exporters for an `adanet.EvalSpec`, with `tf.estimator`'s interface.
 
-TensorFlow 2.16 and later have no `tf.estimator.LatestExporter` and the like. On
-earlier versions either may be used. A model is exported to
-`<model_dir>/export/<name>/<timestamp>`.
+An exporter writes models to `<model_dir>/export/<name>/<timestamp>`. TensorFlow
+2.16 and later lack the exporters of `tf.estimator`, such as `LatestExporter`.
+On earlier versions an `adanet.EvalSpec` accepts both kinds. For example::
+
+    adanet.EvalSpec(test_input_fn, exporters=[exporters.LatestExporter(
+        "latest", serving_input_receiver_fn, exports_to_keep=3)])
 """
 
 import abc
@@ -27,28 +30,40 @@ _Assets = Optional[Dict[str, str]]
 
 
 class Exporter(abc.ABC):
-  """Exports a model for an `adanet.EvalSpec`. Derive your own."""
+  """The base class of exporters for an `adanet.EvalSpec`.
+
+  For example::
+
+      class Copy(exporters.Exporter):
+        name = "copy"
+
+        def export(self, estimator, export_path, checkpoint_path, eval_result,
+                   is_the_final_export):
+          return estimator.export_saved_model(
+              export_path, serving_input_receiver_fn,
+              checkpoint_path=checkpoint_path)
+  """
 
   @property
   @abc.abstractmethod
   def name(self) -> str:
-    """The name of the folder of its exports."""
+    """The name of the folder of the exports."""
 
   @abc.abstractmethod
   def export(self, estimator: Any, export_path: str, checkpoint_path: str,
              eval_result: _Metrics, is_the_final_export: bool) -> Any:
-    """Exports a checkpoint that was evaluated, or decides not to.
+    """Exports an evaluated checkpoint, or skips the checkpoint.
 
     Args:
       estimator: `adanet.Estimator`.
       export_path: str, the folder for the exports.
       checkpoint_path: str, the prefix of the checkpoint.
-      eval_result: dict, the result of `Estimator.evaluate` for it.
-      is_the_final_export: whether training is over. An exporter that returned
-        None for the last checkpoint is asked once more when it is.
+      eval_result: dict, the result of `Estimator.evaluate` for the checkpoint.
+      is_the_final_export: whether training has ended. An exporter that returned
+        None for the last checkpoint is called once more at the end.
 
     Returns:
-      The path of the export; None if there is none.
+      The path of the export; None for a skipped checkpoint.
     """
 
 
@@ -57,13 +72,17 @@ class _SavedModelExporter(Exporter):
 
   def __init__(self, name: str, serving_input_receiver_fn: _ReceiverFn,
                assets_extra: _Assets = None, as_text: bool = False) -> None:
-    """Exports nothing yet.
+    """Checks the arguments; exports nothing yet.
 
     Args:
-      name: str, the name of the folder of its exports.
+      name: str, the name of the folder of the exports.
       serving_input_receiver_fn: see `adanet.Estimator.export_saved_model`.
       assets_extra: see `adanet.Estimator.export_saved_model`.
       as_text: see `adanet.Estimator.export_saved_model`.
+
+    Raises:
+      ValueError: `name` is empty or no str, or `serving_input_receiver_fn` is
+        no function.
     """
     if not name or not isinstance(name, str):
       raise ValueError(f"name must be a string that is not empty, got {name!r}")
@@ -93,7 +112,7 @@ def _check_exports_to_keep(number):
 
 
 def _remove_oldest(export_path, exports_to_keep):
-  """Removes all exports but the latest ones; None keeps them all."""
+  """Removes all exports but the latest; None keeps all exports."""
   if exports_to_keep is None:
     return
   versions = list(filter(_VERSION.match, files.names(export_path)))
@@ -105,7 +124,12 @@ def _remove_oldest(export_path, exports_to_keep):
 
 
 class FinalExporter(_SavedModelExporter):
-  """Exports the last checkpoint, when training is over."""
+  """Exports the last checkpoint at the end of training.
+
+  For example::
+
+      exporters.FinalExporter("final", serving_input_receiver_fn)
+  """
 
   def export(self, estimator: Any, export_path: str, checkpoint_path: str,
              eval_result: _Metrics, is_the_final_export: bool) -> Any:
@@ -116,19 +140,29 @@ class FinalExporter(_SavedModelExporter):
 
 
 class LatestExporter(_SavedModelExporter):
-  """Exports each checkpoint that is evaluated, and removes old exports."""
+  """Exports each evaluated checkpoint and removes old exports.
+
+  For example::
+
+      exporters.LatestExporter(
+          "latest", serving_input_receiver_fn, exports_to_keep=3)
+  """
 
   def __init__(self, name: str, serving_input_receiver_fn: _ReceiverFn,
                assets_extra: _Assets = None, as_text: bool = False,
                exports_to_keep: Optional[int] = 5) -> None:
-    """Exports nothing yet.
+    """Checks the arguments; exports nothing yet.
 
     Args:
-      name: str, the name of the folder of its exports.
+      name: str, the name of the folder of the exports.
       serving_input_receiver_fn: see `adanet.Estimator.export_saved_model`.
       assets_extra: see `adanet.Estimator.export_saved_model`.
       as_text: see `adanet.Estimator.export_saved_model`.
-      exports_to_keep: int, how many of the latest exports stay; None for all.
+      exports_to_keep: int, the number of latest exports to keep; None for all.
+
+    Raises:
+      ValueError: `name` is empty or no str, `serving_input_receiver_fn` is no
+        function, or `exports_to_keep` is less than 1.
     """
     super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
     _check_exports_to_keep(exports_to_keep)
@@ -144,15 +178,23 @@ class LatestExporter(_SavedModelExporter):
 
 def _loss_smaller(best_eval_result: _Metrics,
                   current_eval_result: _Metrics) -> bool:
-  """Returns whether the loss is smaller than the best one, or than a NaN."""
+  """Returns whether the current loss is below the best loss or replaces NaN."""
   best, current = best_eval_result["loss"], current_eval_result["loss"]
   return bool(current < best or math.isnan(best) and not math.isnan(current))
 
 
 class BestExporter(_SavedModelExporter):
-  """Exports a checkpoint that is better than all that were evaluated before.
+  """Exports each checkpoint that is better than all earlier checkpoints.
 
-  Evaluations of an earlier run count too, by TensorBoard's files.
+  Evaluations of earlier runs count, too: the exporter reads the event files of
+  TensorBoard. For example::
+
+      def is_better(best_eval_result, current_eval_result):
+        return current_eval_result["accuracy"] > best_eval_result["accuracy"]
+
+      exporters.BestExporter(
+          serving_input_receiver_fn=serving_input_receiver_fn,
+          compare_fn=is_better)
   """
 
   def __init__(self, name: str = "best_exporter",
@@ -161,19 +203,24 @@ class BestExporter(_SavedModelExporter):
                compare_fn: Callable[..., bool] = _loss_smaller,
                assets_extra: _Assets = None, as_text: bool = False,
                exports_to_keep: Optional[int] = 5) -> None:
-    """Exports nothing yet.
+    """Checks the arguments; exports nothing yet.
 
     Args:
-      name: str, the name of the folder of its exports.
+      name: str, the name of the folder of the exports.
       serving_input_receiver_fn: see `adanet.Estimator.export_saved_model`.
-      event_file_pattern: str, the files in the model_dir that have the results
-        of evaluations; `eval_<name>/*.tfevents.*` for an `adanet.EvalSpec` with
-        a name. None: results of an earlier run do not count.
+      event_file_pattern: str, the pattern of the event files with evaluation
+        results in the model_dir. For an `adanet.EvalSpec` with a name, the
+        pattern is `eval_<name>/*.tfevents.*`. None to ignore earlier runs.
       compare_fn: function of two dicts of metrics, `best_eval_result` and
-        `current_eval_result`, that returns whether the second one is better.
+        `current_eval_result`, that returns whether the second dict is better.
+        By default, the lower "loss" is better.
       assets_extra: see `adanet.Estimator.export_saved_model`.
       as_text: see `adanet.Estimator.export_saved_model`.
-      exports_to_keep: int, how many of the latest exports stay; None for all.
+      exports_to_keep: int, the number of latest exports to keep; None for all.
+
+    Raises:
+      ValueError: `name` is empty or no str, `serving_input_receiver_fn` or
+        `compare_fn` is no function, or `exports_to_keep` is less than 1.
     """
     super().__init__(
         name, cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
@@ -194,8 +241,7 @@ class BestExporter(_SavedModelExporter):
         best_eval_result=best, current_eval_result=current)
 
   def _best_before(self, model_dir, global_step):
-    """Returns the best result in TensorBoard's files, without one step's.
-    """
+    """Returns the best result in the event files, except for a global step."""
     best = None
     for path in sorted(tf_compat.v1.io.gfile.glob(os.path.join(
         checkpoint_file.escaped(model_dir), self._event_file_pattern))):
@@ -212,7 +258,7 @@ class BestExporter(_SavedModelExporter):
     """See `Exporter`."""
     if self._model_dir != estimator.model_dir:
       self._model_dir, self._best = estimator.model_dir, None
-      # Without an export there, the first one is the best.
+      # Without earlier exports, the first checkpoint is the best.
       if self._event_file_pattern and tf_compat.v1.io.gfile.isdir(export_path):
         self._best = self._best_before(
             estimator.model_dir, eval_result["global_step"])

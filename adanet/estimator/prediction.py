@@ -15,7 +15,7 @@ from adanet.training import input as input_lib
 
 
 def _wanted(predictions, predict_keys):
-  """Returns the predictions that a user asks for."""
+  """Returns the predictions with the keys of `predict_keys`."""
   if not predict_keys or not isinstance(predictions, dict):
     return predictions
   wanted = {key: predictions[key] for key in predictions if key in predict_keys}
@@ -41,7 +41,7 @@ def predict(best: best_ensemble.BestEnsemble,
             yield_single_examples: bool) -> Iterator[Any]:
   """Yields predictions of the best ensemble; see `adanet.Estimator.predict`.
 
-  While the caller has one, nothing of this is entered.
+  No context is entered while the caller holds a prediction.
   """
   runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
   with best.model.graph(input_fn, "infer", best.number) as built:
@@ -70,17 +70,22 @@ def predict(best: best_ensemble.BestEnsemble,
 
 
 class Predictor:
-  """Predicts for features that are at hand, again and again.
+  """Predicts for arrays in memory, many times.
 
-  Its graph and its session are made once: a call takes about a millisecond.
-  Threads may share one. `close`, or the end of a `with`, frees it.
+  A predictor builds its graph and session once, so a call takes about a
+  millisecond. Threads may share a predictor. `close`, or the end of a `with`
+  block, frees the session. For example::
+
+      with estimator.predictor({"pixels": images[:1]}) as predict:
+        for image in images:
+          print(predict({"pixels": image[None]})["class_ids"])
   """
 
   def __init__(self, best: best_ensemble.BestEnsemble, like: Any,
                predict_keys: Any):
-    """Builds the graph; see `adanet.Estimator.predictor`."""
+    """Builds the graph. See `adanet.Estimator.predictor`."""
     def read(strategy):
-      del strategy  # A call has all of its input.
+      del strategy  # Workers do not divide the input of a call.
       self._placeholders = arrays.Placeholders("features", like)
       return input_lib.Input(self._placeholders.features, None, [])
 
@@ -95,16 +100,17 @@ class Predictor:
     """Returns the predictions.
 
     Args:
-      features: array, dict from name to array, or data frame: with the names,
-        the types and the shapes of the example that it was made for; only the
-        number of rows may differ.
+      features: array, dict from name to array, or data frame, with the names,
+        types and shapes of the sample features; only the number of rows may
+        differ.
 
     Returns:
-      Dict from a key to an array with a row for each example.
+      Dict from key to an array with a row for each example.
 
     Raises:
-      TypeError: a feature has another type.
-      ValueError: it is closed, or the features are not as described.
+      TypeError: a feature has another type than in the sample.
+      ValueError: the predictor is closed, or a name or shape in `features`
+        differs from the sample.
     """
     if self._is_closed:
       raise ValueError("This predictor is closed: make another one by "
@@ -114,7 +120,7 @@ class Predictor:
       return session.run(self._fetches, feeds)
 
   def close(self) -> None:
-    """Frees the session."""
+    """Frees the session. Later calls of the predictor raise a ValueError."""
     self._is_closed = True
     self._opened.close()
 

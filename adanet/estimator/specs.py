@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The specs of `adanet.train_and_evaluate`, as `tf.estimator` has them."""
+"""The specs of `adanet.train_and_evaluate`, with `tf.estimator`'s arguments."""
 
 import collections
 from typing import Any, Callable, Iterable, Optional
@@ -13,7 +13,7 @@ _Several = Optional[Iterable[Any]]
 
 
 def _checked_exporters(exporters):
-  """Returns exporters as a tuple, with names of which none is there twice."""
+  """Returns exporters as a tuple, after checking that their names differ."""
   if hasattr(exporters, "export"):
     exporters = [exporters]
   exporters = arguments.checked(
@@ -35,12 +35,16 @@ def _checked_exporters(exporters):
 class TrainSpec(
     collections.namedtuple(
         "TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
-  """How to train. Its arguments are as in `tf.estimator.TrainSpec`.
+  """How to train, with the arguments of `tf.estimator.TrainSpec`.
+
+  For example::
+
+      train_spec = adanet.TrainSpec(train_input_fn, max_steps=3000)
 
   Attributes:
     input_fn: function that returns the input, see `adanet.Estimator.train`.
-    max_steps: int, the global step at which training ends; None: it ends by the
-      Estimator's `max_iterations`, or with the input.
+    max_steps: int, the global step at which training ends. With None, training
+      ends after the Estimator's `max_iterations` or with the input.
     hooks: tuple of `SessionRunHook`, for the chief and each worker.
     saving_listeners: tuple of `CheckpointSaverListener`, for the chief.
   """
@@ -48,6 +52,13 @@ class TrainSpec(
   def __new__(cls, input_fn: _InputFn, max_steps: Optional[int] = None,
               hooks: _Several = None,
               saving_listeners: _Several = None) -> "TrainSpec":
+    """Makes a spec.
+
+    Raises:
+      TypeError: `input_fn` is no function, `max_steps` is no number, or an item
+        of `hooks` or `saving_listeners` has another type.
+      ValueError: `max_steps` is not a whole number greater than 0.
+    """
     user_input.check_input_fn(input_fn, TypeError)
     arguments.check_count("max_steps", max_steps)
     return super().__new__(
@@ -59,26 +70,40 @@ class EvalSpec(
     collections.namedtuple("EvalSpec", [
         "input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs",
         "throttle_secs"])):
-  """How to evaluate and export, as `tf.estimator.EvalSpec` has it.
+  """How to evaluate and export, with the arguments of `tf.estimator.EvalSpec`.
+
+  For example::
+
+      eval_spec = adanet.EvalSpec(
+          test_input_fn, steps=None, exporters=exporters.BestExporter(
+              serving_input_receiver_fn=serving_input_receiver_fn))
 
   Attributes:
     input_fn: function that returns the input, see `adanet.Estimator.evaluate`.
-    steps: int, how many batches; None for all of the input.
+    steps: int, the number of batches; None for all of the input.
     name: str, distinguishes evaluations in TensorBoard, or None.
     hooks: tuple of `SessionRunHook`.
-    exporters: tuple of exporters, each called after each evaluation. One of
-      them, instead of a sequence, may be given. They may be exporters of
-      `tf.estimator`.
-    start_delay_secs: float, how long an evaluator task waits at its start.
-    throttle_secs: float, how long it is at least from the start of an
-      evaluation to that of the next one. The last checkpoint is evaluated in
-      any case.
+    exporters: tuple of exporters of `adanet` or `tf.estimator`, all called
+      after each evaluation. The argument may also be a single exporter.
+    start_delay_secs: float, the seconds that an evaluator task waits at the
+      start.
+    throttle_secs: float, the least number of seconds between the starts of two
+      evaluations. The last checkpoint is always evaluated.
   """
 
   def __new__(cls, input_fn: _InputFn, steps: Optional[int] = 100,
               name: Optional[str] = None, hooks: _Several = None,
               exporters: Any = None, start_delay_secs: float = 120,
               throttle_secs: float = 600) -> "EvalSpec":
+    """Makes a spec.
+
+    Raises:
+      TypeError: `input_fn` is no function, `name` is no str, or a number has
+        another type.
+      ValueError: `steps` is not a whole number greater than 0,
+        `start_delay_secs` or `throttle_secs` is negative, or an exporter has no
+        name or the name of another exporter.
+    """
     user_input.check_input_fn(input_fn, TypeError)
     arguments.check_count("steps", steps)
     arguments.check_name(name)
@@ -92,7 +117,7 @@ class EvalSpec(
 
 
 def _adopted(argument, value, spec, optional=()):
-  """Returns a spec of ours with the attributes of a spec."""
+  """Returns an adanet spec with the attributes of any spec."""
   if isinstance(value, spec):
     return value
   needed = [name for name in spec._fields if name not in optional]
@@ -105,25 +130,25 @@ def _adopted(argument, value, spec, optional=()):
 
 
 def train_spec(value: Any) -> TrainSpec:
-  """Returns a `TrainSpec` for one of ours, or for that of `tf.estimator`.
+  """Returns a `TrainSpec` for an `adanet` or `tf.estimator` `TrainSpec`.
 
   Args:
     value: the argument `train_spec`.
 
   Raises:
-    TypeError: it is neither.
+    TypeError: `value` lacks an attribute of a `TrainSpec`.
   """
-  # That of TensorFlow 1.15 has no saving_listeners.
+  # The TrainSpec of TensorFlow 1.15 has no saving_listeners.
   return _adopted("train_spec", value, TrainSpec, ["saving_listeners"])
 
 
 def eval_spec(value: Any) -> EvalSpec:
-  """Returns an `EvalSpec` for one of ours, or for that of `tf.estimator`.
+  """Returns an `EvalSpec` for an `adanet` or `tf.estimator` `EvalSpec`.
 
   Args:
     value: the argument `eval_spec`.
 
   Raises:
-    TypeError: it is neither.
+    TypeError: `value` lacks an attribute of an `EvalSpec`.
   """
   return _adopted("eval_spec", value, EvalSpec)

@@ -25,9 +25,9 @@ _LAST_STEP_SECS = 3.
 
 
 def _report(model_dir):
-  """Returns the report of a search that is over.
+  """Returns the report of a search that has ended.
 
-  The other tasks may be in their last step, and write after that.
+  Other tasks may still run their last step and write their records afterward.
   """
   end = time.monotonic() + _LAST_STEP_SECS
   while True:
@@ -50,7 +50,7 @@ def _print_report(estimator):
 
 
 def _train(estimator, train_spec, saving_listeners=(), **kwargs):
-  """Trains, or serves, as this task's type says."""
+  """Trains or serves variables, depending on the type of this task."""
   estimator.train(
       train_spec.input_fn, hooks=train_spec.hooks,
       max_steps=train_spec.max_steps,
@@ -59,10 +59,10 @@ def _train(estimator, train_spec, saving_listeners=(), **kwargs):
 
 
 def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
-  """Trains, and evaluates its checkpoints in between.
+  """Trains and evaluates in this process.
 
   Returns:
-    The `CheckpointEvaluator`, when all is done.
+    The `CheckpointEvaluator`, after the last evaluation.
   """
   evaluator = checkpoint_evaluation.CheckpointEvaluator(
       estimator, eval_spec, train_spec.max_steps)
@@ -75,17 +75,16 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
 
 
 def _knows_an_evaluator(config):
-  """Returns whether a chief knows that its job has an evaluator.
+  """Returns whether the chief knows that the job has an evaluator.
 
-  If not, it may still have one: somebody may start it by hand.
+  Without that knowledge, a user may still start an evaluator by hand.
   """
   return (os.environ.get("ADANET_EVALUATOR") == "1" or
           tf_compat.TaskType.EVALUATOR in config.cluster_spec.jobs)
 
 
 def _lead(estimator, train_spec, eval_spec, **kwargs):
-  """Trains as the chief; evaluates the last checkpoint if no other task does.
-  """
+  """Trains as the chief; evaluates the last checkpoint without an evaluator."""
   types = tf_compat.TaskType
   config, file = estimator.config, results_lib.file_of(estimator.config)
   is_master = config.task_type == types.MASTER
@@ -120,7 +119,7 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
 
 
 def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
-  """Does this task's part."""
+  """Runs the part of this task."""
   role = role_lib.role_of(estimator.config)
   if role == role_lib.Role.EVALUATOR:
     return _evaluate_continuously(estimator, train_spec, eval_spec)
@@ -137,44 +136,52 @@ def train_and_evaluate(
     estimator: Any, train_spec: Any, eval_spec: Any,
     executor: Any = None,
     max_seconds: Optional[float] = None) -> Sequence[Any]:
-  """Trains, evaluates and exports; in a cluster, this task's part of it.
+  """Trains, evaluates and exports; in a cluster, runs the part of this task.
 
-  Without a cluster, the checkpoints that the RunConfig asks for are evaluated
-  as they are saved, not more often than `throttle_secs`, and the last one in
-  any case.
+  For example::
 
-  In a cluster (`TF_CONFIG`, or `RunConfig.from_cluster_resolver`), call this in
-  each task, with the same arguments. The chief and the workers train,
-  parameter servers hold the variables, and a task of the type "evaluator"
-  evaluates. The chief evaluates and exports the last checkpoint itself, unless
-  it knows of an evaluator: by "evaluator" in the cluster of its `TF_CONFIG`, or
-  ADANET_EVALUATOR=1 in its environment, as from `adanet-launch`. Each of them
-  returns when training is over.
+      metrics, exports = adanet.train_and_evaluate(
+          estimator,
+          adanet.TrainSpec(train_input_fn, max_steps=3000),
+          adanet.EvalSpec(test_input_fn, steps=None))
 
-  Training is over after `max_steps`, after the Estimator's `max_iterations`,
-  when the input ends, when `max_seconds` are over, or when a hook asks for it.
+  Without a cluster, each saved checkpoint is evaluated, at most once per
+  `throttle_secs`. The last checkpoint is always evaluated.
+
+  In a cluster (`TF_CONFIG` or `RunConfig.from_cluster_resolver`), call this
+  function in each task with the same arguments. The chief and the workers
+  train, parameter servers hold the variables, and a task of type "evaluator"
+  evaluates. The chief evaluates and exports the last checkpoint unless the
+  chief knows of an evaluator: from "evaluator" in the cluster of `TF_CONFIG`,
+  or from ADANET_EVALUATOR=1 in the environment, which `adanet-launch` sets. All
+  tasks return when training ends.
+
+  Training ends after `max_steps`, after the Estimator's `max_iterations`, with
+  the input, after `max_seconds`, or when a hook requests the end.
 
   Args:
     estimator: `adanet.Estimator`.
-    train_spec: `adanet.TrainSpec`, or that of `tf.estimator`.
+    train_spec: `adanet.TrainSpec` or `tf.estimator.TrainSpec`.
     eval_spec: `adanet.EvalSpec` or `tf.estimator.EvalSpec`.
-    executor: see `adanet.Estimator.train`. Evaluations between
-      iterations run in this process.
-    max_seconds: see `adanet.Estimator.train`. Evaluations meanwhile
-      count, and the evaluation of the last checkpoint does not.
+    executor: see `adanet.Estimator.train`. Evaluations between iterations run
+      in this process.
+    max_seconds: see `adanet.Estimator.train`. The time includes all evaluations
+      except the evaluation of the last checkpoint.
 
   Returns:
-    The metrics of the last checkpoint, as `Estimator.evaluate` returns them,
-    and a list of all exporters' results for it: the same in each task. A
-    task that does not evaluate waits for them when it reads them, as in
-    `metrics, exports = adanet.train_and_evaluate(...)`.
+    A pair, the same in each task: the metrics of the last checkpoint as from
+    `Estimator.evaluate`, and a list of the results of all exporters. A task
+    that does not evaluate waits for the results when the program unpacks the
+    pair.
 
   Raises:
-    TypeError: an argument is not as described.
-    ValueError: the same, or the builders or ensembles of the search do not fit.
-    KeyboardInterrupt: Ctrl-C; the last checkpoint is saved. A program that
-      does not catch it ends without a traceback, with the exit status 130.
-    SystemExit: the job was stopped, and goes on when it is started again.
+    TypeError: `estimator`, `train_spec` or `eval_spec` has another type.
+    ValueError: an argument has a wrong value, or the shapes or heads of the
+      subnetworks do not fit together.
+    KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved. A
+      program that does not catch KeyboardInterrupt ends without a traceback and
+      with exit status 130.
+    SystemExit: SIGTERM stopped the job, which resumes when started again.
   """
   for method in ("train", "evaluate", "latest_checkpoint"):
     if isinstance(estimator, type) or not callable(
