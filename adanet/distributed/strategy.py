@@ -1,9 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of all placement strategies.
-
-The strategies themselves are in `placement`.
-"""
+"""The common part of all placement strategies, which are in `placement`."""
 
 import abc
 import contextlib
@@ -28,18 +25,18 @@ _Strategy = TypeVar("_Strategy", bound="PlacementStrategy")
 
 
 class Share(NamedTuple):
-  """The work of one worker in one iteration, or of a part of one.
+  """The work of a worker in an iteration, or of a part of a worker.
 
   Attributes:
-    builds_ensemble: whether it builds ensembles: each one that has no new
-      subnetwork but the ones that it builds.
-    subnetworks: the indices of the subnetworks that it builds, increasing.
-    trains_subnetworks: whether it trains subnetworks.
-    fractions: sequence of pairs of a subnetwork that it trains, increasing, and
-      the part of its time for subnetworks that this one gets, a `Fraction`.
-      None: it trains all that it builds, each of them in every step.
-    ensemble_fraction: the part of its time for ensembles, a `Fraction`, if it
-      divides its time between these and subnetworks. Otherwise None.
+    builds_ensemble: whether the worker builds ensembles: all ensembles whose
+      new subnetworks the worker builds.
+    subnetworks: the indices of the built subnetworks, increasing.
+    trains_subnetworks: whether the worker trains subnetworks.
+    fractions: sequence of pairs of the index of a trained subnetwork,
+      increasing, and the `Fraction` of the time for subnetworks. None: the
+      worker trains all built subnetworks in every step.
+    ensemble_fraction: the `Fraction` of the time for ensembles, if the worker
+      divides the time between ensembles and subnetworks. Otherwise None.
   """
   builds_ensemble: bool
   subnetworks: Sequence[int]
@@ -49,7 +46,7 @@ class Share(NamedTuple):
 
   @property
   def trained(self) -> Sequence[int]:
-    """The indices of the subnetworks that it trains, increasing."""
+    """The indices of the trained subnetworks, increasing."""
     if not self.trains_subnetworks:
       return ()
     if self.fractions is None:
@@ -58,28 +55,29 @@ class Share(NamedTuple):
 
   @property
   def num_trained(self) -> int:
-    """The number of subnetworks that it trains."""
+    """The number of trained subnetworks."""
     return len(self.trained)
 
   @property
   def takes_turns(self) -> bool:
-    """Whether each of its steps is of one subnetwork, or of all ensembles.
+    """Whether each step trains a single subnetwork, or all ensembles.
 
-    Who waits for the subnetworks of others trains its own one in turns, too.
+    This includes a worker with ensembles and a single subnetwork, because the
+    ensembles wait for the subnetworks of other workers.
     """
     return self.fractions is not None and (
         self.builds_ensemble or len(self.fractions) > 1)
 
 
 def overrides(strategy: "PlacementStrategy", base: type, *names: str) -> bool:
-  """Returns whether a strategy has other methods than a base of its class."""
+  """Returns whether a strategy overrides any of some methods of a base."""
   return any(
       getattr(getattr(strategy, name), "__func__", None)
       is not getattr(base, name) for name in names)
 
 
 def _reads_for(worker, num_subnetworks, subnetwork_index):
-  """Returns the part that a worker reads input for, or None for nothing."""
+  """Returns the kind of work that a worker reads input for, or None."""
   if worker.should_train_subnetworks(num_subnetworks):
     if not worker.should_build_subnetwork(num_subnetworks, subnetwork_index):
       return None
@@ -91,30 +89,32 @@ def _reads_for(worker, num_subnetworks, subnetwork_index):
 
 @six.add_metaclass(abc.ABCMeta)
 class PlacementStrategy:
-  """Answers, for one worker, which part of the graph is its own.
+  """Decides which part of the graph of an iteration a worker builds and trains.
 
-  A subclass overrides the four abstract methods, and may override more. They
-  read all they need to know of the cluster from `config`. Training, plans and
-  `input_context` ask these methods, as each worker that they want to know of.
+  A subclass overrides the four abstract methods, which read the cluster from
+  `config`. Training, plans and `input_context` call the methods as each worker.
 
-  Each question is about one iteration: `num_subnetworks` is the number of its
-  subnetworks, an int of at least 1, and `subnetwork_index` is an int in
-  [0, num_subnetworks). Each question raises a RuntimeError if it needs a config
-  and none is set; a TypeError if an argument or an attribute of the config is
-  not an integer, or the config does not have the attribute; and a ValueError if
-  one is out of range.
+  For example::
+
+      strategy = adanet.distributed.RoundRobinStrategy().with_config(config)
+      strategy.should_build_subnetwork(num_subnetworks=3, subnetwork_index=0)
+
+  In all methods, `num_subnetworks` is the number of subnetworks of the
+  iteration, an int of at least 1, and `subnetwork_index` is an int in
+  [0, num_subnetworks). A method raises a RuntimeError without a required
+  config, a TypeError if an argument or an attribute of the config is missing or
+  no integer, and a ValueError if an argument or attribute is out of range.
   """
 
   _config: Any = None
 
   @property
   def config(self) -> Any:
-    """The `RunConfig` that describes the cluster and this worker's place in it.
+    """The `RunConfig` of the cluster and of this worker.
 
-    Any object will do that has all that a decision reads: `num_worker_replicas`
-    and `global_id_in_cluster` for the work of a worker, `num_ps_replicas` for
-    the devices. It is read at each question, so a config that changes in place
-    is seen.
+    Any object with the attributes `num_worker_replicas` and
+    `global_id_in_cluster` (for the work) and `num_ps_replicas` (for the
+    devices) is accepted. Every method reads the config anew.
 
     Raises:
       RuntimeError: no config has been set.
@@ -133,7 +133,7 @@ class PlacementStrategy:
     """Returns a deep copy of this strategy with another config, or with None.
 
     Raises:
-      TypeError: the strategy cannot be copied, or its config cannot be set.
+      TypeError: the strategy cannot be copied, or the config cannot be set.
     """
     expected = "that copy.deepcopy can copy"
     try:
@@ -148,14 +148,14 @@ class PlacementStrategy:
 
   def as_workers(self: _Strategy, num_workers: int,
                  num_ps: Optional[int]) -> Iterator[_Strategy]:
-    """Yields this strategy as each worker of a cluster has it.
+    """Yields a copy of this strategy, with the config of each worker in turn.
 
-    It is one copy with another config each time, which has only the size of the
-    cluster and the worker's place in it.
+    The config has only the size of the cluster and the position of the worker.
+    All iterations yield the same copy.
 
     Args:
       num_workers: int, at least 1.
-      num_ps: int, at least 0; None if it is not known.
+      num_ps: int, at least 0; None for an unknown number.
 
     Raises:
       TypeError: as for `with_config`.
@@ -182,18 +182,18 @@ class PlacementStrategy:
 
   @abc.abstractmethod
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
-    """Whether this worker trains the subnetworks that it builds."""
+    """Whether this worker trains the subnetworks of its graph."""
 
   def training_fractions(
       self, num_subnetworks: int) -> Dict[int, fractions_lib.Fraction]:
-    """The part of its time for subnetworks that each of these gets.
+    """The division of this worker's time for subnetworks.
 
-    Unless a strategy says something else, a worker trains all subnetworks that
-    it builds, each in every step, so the parts are equal.
+    By default, a worker trains all subnetworks of its graph in every step, so
+    the fractions are equal.
 
     Returns:
-      Dict from the index of each subnetwork that this worker trains to a
-      `Fraction`; they add up to 1. Empty for a worker that does not train.
+      Dict from the index of each trained subnetwork to a `Fraction`, of sum 1.
+      Empty for a worker that does not train subnetworks.
     """
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     if not self.should_train_subnetworks(num_subnetworks):
@@ -202,12 +202,12 @@ class PlacementStrategy:
     return {i: fractions_lib.Fraction(1, len(built)) for i in built}
 
   def ensemble_fraction(self, num_subnetworks: int) -> fractions_lib.Fraction:
-    """The part of this worker's time for ensembles.
+    """The fraction of this worker's time for ensembles.
 
-    Unless a strategy says something else, a worker with ensembles and
-    subnetworks takes a step of all of them in turn. A step of a subnetwork then
-    counts as 1, and one of all ensembles as a third of a step of all
-    subnetworks of the iteration: they run these forward.
+    By default, a worker with ensembles and subnetworks trains all ensembles and
+    subnetworks in every step. The cost of a subnetwork is 1. The cost of all
+    ensembles is a third of the cost of all subnetworks of the iteration,
+    because ensembles run the subnetworks forward.
 
     Returns:
       A `Fraction`: 0 without ensembles, 1 if this worker trains no subnetwork.
@@ -223,9 +223,9 @@ class PlacementStrategy:
 
   @property
   def divides_time(self) -> bool:
-    """Whether a worker divides its time by `training_fractions`.
+    """Whether a worker divides the time by `training_fractions`.
 
-    Otherwise it trains all subnetworks that it builds, each in every step.
+    Otherwise a worker trains all subnetworks of its graph in every step.
     """
     return overrides(self, PlacementStrategy, "training_fractions")
 
@@ -235,7 +235,7 @@ class PlacementStrategy:
     return tuple(filter(builds, range(num_subnetworks)))
 
   def worker_share(self, num_subnetworks: int) -> Share:
-    """This worker's share: the answers of the methods above."""
+    """This worker's share: the results of the methods above."""
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     share = Share(bool(self.should_build_ensemble(num_subnetworks)),
                   self._built(num_subnetworks),
@@ -251,32 +251,32 @@ class PlacementStrategy:
   def for_earlier_iterations(self: _Strategy) -> _Strategy:
     """Returns the strategy that places subnetworks of earlier iterations.
 
-    These are in the graph because an earlier winner consists of them. An answer
-    about the subnetworks that train now need not fit their number.
+    The graph has these subnetworks for the previous ensemble. Their number may
+    differ from the number of subnetworks in training.
     """
     return self
 
   @abc.abstractmethod
   def subnetwork_devices(self, num_subnetworks: int,
                          subnetwork_index: int) -> ContextManager[None]:
-    """A context manager: the ops of a subnetwork go to their devices."""
+    """A context manager that places the ops of a subnetwork on devices."""
 
   def input_context(self, num_subnetworks: int, subnetwork_index: int) -> Any:
     """This worker's share of the input, among the subnetwork's trainers.
 
-    The workers that train one subnetwork divide the input among them. The
-    workers that train the ensemble alone do the same, and have one share for
-    all subnetworks, because one batch feeds all that they build. So do the
-    workers that build a subnetwork for their ensemble only, and train other
-    ones. An evaluator has all of the input.
+    The trainers of a subnetwork divide the input. The workers that train only
+    ensembles divide the input, too, with the same share for all subnetworks,
+    because a batch feeds the whole graph. So do the workers that build a
+    subnetwork only for an ensemble and train other subnetworks. An evaluator
+    reads all of the input.
 
     Returns:
-      A `tf.distribute.InputContext`: its `num_input_pipelines` are the workers
-      that divide the input, and its `input_pipeline_id` is this worker's place
-      among them. A copy of this strategy is asked as each worker.
+      A `tf.distribute.InputContext`: `num_input_pipelines` is the number of
+      workers that divide the input, `input_pipeline_id` the position of this
+      worker.
 
     Raises:
-      ValueError: also if this worker has no use for the subnetwork.
+      ValueError: also if this worker does not build the subnetwork.
     """
     num_subnetworks, subnetwork_index = _arguments.check_subnetwork(
         num_subnetworks, subnetwork_index)
@@ -293,17 +293,18 @@ class PlacementStrategy:
         purposes.count(purpose), purposes[:worker_index].count(purpose))
 
   def worker_input_context(self, num_subnetworks: int) -> Any:
-    """This worker's share of the input of an iteration, for all it trains.
+    """This worker's share of the input of an iteration, for all training.
 
-    The trainers of a subnetwork divide the input, as `input_context` says. A
-    worker whose subnetworks all have the same trainers reads its share of that.
-    Any other worker reads more, so that no subnetwork misses a row: the
-    smallest share that contains its shares for all its subnetworks. A worker
-    that trains a subnetwork alone reads all of the input, and so does a worker
-    that trains ensembles, unless the same workers train all it trains.
+    The trainers of a subnetwork divide the input as in `input_context`. A
+    worker whose subnetworks all have the same trainers reads the share from
+    `input_context`. Any other worker reads the smallest share that contains the
+    worker's shares for all subnetworks, so no subnetwork misses a row. The only
+    trainer of a subnetwork reads all of the input. A trainer of ensembles reads
+    all of the input unless the same workers train all subnetworks and ensembles
+    of the worker.
 
     Returns:
-      A `tf.distribute.InputContext`, see `input_context`.
+      A `tf.distribute.InputContext`. See `input_context`.
     """
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     worker_index, workers = self._all_workers()
@@ -314,10 +315,10 @@ class PlacementStrategy:
   def _all_workers(self):
     """Returns this worker's index, and an iterator of copies as each worker.
 
-    An evaluator is alone.
+    An evaluator counts as the only worker.
     """
-    # The config as it was set: if a subclass changes the attributes that
-    # it reads, the copies that are asked do so too.
+    # Reads the config as set, so that a subclass that changes attributes of the
+    # config changes them in the copies, too.
     config = self.config if self._config is None else self._config
     num_workers, worker_index = _arguments.read_worker(config)
     if config.global_id_in_cluster is None:
@@ -330,15 +331,14 @@ class PlacementStrategy:
       subnetwork_index: int) -> Optional[Iterable[int]]:
     """The parameter servers that hold a subnetwork's variables.
 
-    For plans: says without TensorFlow where `subnetwork_devices` will place the
-    variables. A strategy that overrides one of the two should override both: a
-    plan does not know where the variables are if only `subnetwork_devices` is
-    overridden.
+    Plans use this method in place of `subnetwork_devices`, which needs
+    TensorFlow. A strategy should override both or neither: with an override of
+    `subnetwork_devices` alone, plans do not know the devices of variables.
 
     Returns:
       Range, or another iterable, of int: tasks of the job `ps`. Without
-      dedicated parameter servers, these are all tasks, because
-      `replica_device_setter` uses all. None if the strategy does not say.
+      dedicated parameter servers, all tasks, because `replica_device_setter`
+      uses all. None for unknown parameter servers.
     """
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     return None
@@ -346,11 +346,11 @@ class PlacementStrategy:
   def parameter_server_assignment(
       self, num_subnetworks: int, subnetwork_index: int
   ) -> Union[None, Iterable[int], wrap_around.Interval]:
-    """Returns where the names of a subnetwork's variables are hashed to.
+    """Returns the targets of the hashes of the names of variables.
 
     Returns:
-      The `subnetwork_parameter_servers`, if they hold equal parts; an
-      `Interval` that overlaps these parameter servers; None if not known.
+      The `subnetwork_parameter_servers` for equal parts; an `Interval` that
+      overlaps the parameter servers for unequal parts; None if unknown.
     """
     return self.subnetwork_parameter_servers(num_subnetworks, subnetwork_index)
 
@@ -364,9 +364,9 @@ def _default_devices():
 
 
 class RuleStrategy(PlacementStrategy):
-  """A strategy of `placement`: AdaNet's methods are views of its rule."""
+  """A strategy of `placement`, which implements AdaNet's methods by a rule."""
 
-  _dedicates = False  # Whether subnetworks have parameter servers of their own.
+  _dedicates = False  # Whether subnetworks have separate parameter servers.
 
   @abc.abstractmethod
   def _share(self, num_subnetworks):
@@ -385,7 +385,7 @@ class RuleStrategy(PlacementStrategy):
   def _built(self, num_subnetworks):
     if overrides(self, RuleStrategy, "should_build_subnetwork"):
       return super()._built(num_subnetworks)
-    return tuple(self._share(num_subnetworks).subnetworks)  # The same, sooner.
+    return tuple(self._share(num_subnetworks).subnetworks)  # The same, faster.
 
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
     return self._share(
@@ -396,14 +396,14 @@ class RuleStrategy(PlacementStrategy):
     """A scope that puts variables on the subnetwork's parameter servers.
 
     In a graph, eagerly and in a `tf.function`, the hash of a variable's name
-    picks one of these. Every other op keeps its device, and so does a variable
-    that gets an explicit device inside the scope. In a graph, a device is
-    explicit if it names a job, a replica or a task. Eagerly TensorFlow adds
-    this task's job to every device, so there a device is explicit if it is not
-    the one outside the scope.
+    picks a parameter server. All other ops keep their devices, and variables
+    keep a device set explicitly inside the scope. In a graph, a device with a
+    job, replica or task is explicit. Eagerly, TensorFlow adds this task's job
+    to all devices, so a device other than the device outside the scope is
+    explicit.
 
     Returns:
-      A context manager; without parameter servers it changes nothing.
+      A context manager, which has no effect without parameter servers.
     """
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     servers = (self._hashed_to(num_subnetworks, subnetwork_index)
@@ -420,14 +420,14 @@ class RuleStrategy(PlacementStrategy):
     return servers if isinstance(servers, range) else servers.parts
 
   def _servers(self, num_subnetworks, subnetwork_index):
-    """Returns the answer of the rule: a range, or an `Interval` of a line."""
+    """Returns the result of the rule: a range, or an `Interval` of a line."""
     num_ps = _arguments.read_num_ps(self.config)
     if num_ps == 0 or not self._dedicates:
       return range(num_ps)
     return self._dedicated(num_ps, num_subnetworks, subnetwork_index)
 
   def _hashed_to(self, num_subnetworks, subnetwork_index):
-    """Returns the parameter servers, also if a subclass overrides them."""
+    """Returns the parameter servers, including a subclass's override."""
     answer = self.subnetwork_parameter_servers(
         num_subnetworks, subnetwork_index)
     servers = self._servers(num_subnetworks, subnetwork_index)
@@ -438,9 +438,9 @@ class RuleStrategy(PlacementStrategy):
   def parameter_server_assignment(
       self, num_subnetworks: int, subnetwork_index: int
   ) -> Union[None, Iterable[int], wrap_around.Interval]:
-    # A subclass that overrides `subnetwork_devices` alone does not say where
-    # its variables are. One that overrides `subnetwork_parameter_servers` alone
-    # moves them, unless they go to the default devices.
+    # With an override of `subnetwork_devices` alone, the devices of variables
+    # are unknown. An override of `subnetwork_parameter_servers` alone moves the
+    # variables, unless the variables go to the default devices.
     says, places = (
         overrides(self, RuleStrategy, name)
         for name in ("subnetwork_parameter_servers", "subnetwork_devices"))

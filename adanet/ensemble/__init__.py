@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How subnetworks are combined, and which combinations are tried."""
+"""Ensemblers combine subnetworks; strategies choose the combinations to try."""
 
 from adanet.ensemble.ensembler import Ensemble
 from adanet.ensemble.ensembler import Ensembler

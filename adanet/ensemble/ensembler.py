@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces of an ensemble and of its maker."""
+"""The interfaces of ensembles and ensemblers."""
 
 import abc
 from typing import Any, Dict, Iterable, Optional
@@ -14,32 +14,50 @@ __all__ = ["Ensemble", "Ensembler", "TrainOpSpec"]
 
 @six.add_metaclass(abc.ABCMeta)
 class Ensemble:
-  """Subnetworks that were combined into one model."""
+  """Subnetworks combined into a model.
+
+  A subclass may be a namedtuple with fields of these names. For example::
+
+      class Sum(collections.namedtuple("Sum", ["logits", "subnetworks"]),
+                adanet.ensemble.Ensemble):
+        pass
+  """
 
   @property
   @abc.abstractmethod
   def logits(self) -> Any:
     """Float tensor of shape [batch_size, logits_dimension].
 
-    For a multi-head a dict from head to tensor.
+    For a multi-head, a dict from head to tensor.
     """
 
   @property
   @abc.abstractmethod
   def subnetworks(self) -> Iterable[Any]:
-    """Each `Subnetwork` of the ensemble, in a fixed order."""
+    """The `Subnetwork` objects of the ensemble, in a fixed order."""
 
   @property
   def predictions(self) -> Optional[Dict[str, Any]]:
-    """Tensors to predict and to export beside the head's, by name."""
+    """Additional tensors to predict and export, by name; None for none."""
     return None
 
 
 @six.add_metaclass(abc.ABCMeta)
 class Ensembler:
-  """Combines subnetworks into an ensemble, and trains the combination.
+  """Combines subnetworks into an ensemble and trains the combination.
 
-  In both methods, `tf.train.get_global_step()` is the iteration's own step.
+  In both methods, `tf.train.get_global_step()` is the step of the iteration.
+
+  For example, with `Sum` from `Ensemble`::
+
+      class SumEnsembler(adanet.ensemble.Ensembler):
+        name = "sum"
+
+        def build_ensemble(self, subnetworks, *unused_args, **unused_kwargs):
+          return Sum(sum(s.logits for s in subnetworks), list(subnetworks))
+
+        def build_train_op(self, *unused_args, **unused_kwargs):
+          return tf.no_op()
   """
 
   @property
@@ -55,10 +73,9 @@ class Ensembler:
     """Builds the ops and the variables of an ensemble.
 
     Args:
-      subnetworks: list of the new `Subnetwork` objects, at least one.
-      previous_ensemble_subnetworks: list of the `Subnetwork` objects of the
-        previous ensemble that this one is to have too, or None. The rest are
-        pruned.
+      subnetworks: non-empty list of the new `Subnetwork` objects.
+      previous_ensemble_subnetworks: list of the `Subnetwork` objects to keep
+        from the previous ensemble, or None. Other subnetworks are pruned.
       features: dict from name to tensor, as the input function returned it.
       labels: tensor, dict from head to tensor, or None.
       logits_dimension: int, or dict from head to int.
@@ -77,17 +94,17 @@ class Ensembler:
   def build_train_op(self, ensemble: Any, loss: Any, var_list: Any, labels: Any,
                      iteration_step: Any, summary: Any,
                      previous_ensemble: Any) -> Any:
-    """Builds the op that trains the ensemble, not its subnetworks, for a step.
+    """Builds the op of a training step of the ensemble without subnetworks.
 
     Args:
-      ensemble: the value that `build_ensemble` returned.
+      ensemble: the return value of `build_ensemble`.
       loss: float tensor of shape [], the ensemble's AdaNet loss.
-      var_list: list of the trainable variables that `build_ensemble` made.
+      var_list: list of the trainable variables from `build_ensemble`.
       labels: as for `build_ensemble`.
       iteration_step: as for `build_ensemble`.
       summary: as for `build_ensemble`.
       previous_ensemble: as for `build_ensemble`.
 
     Returns:
-      An op, or a `TrainOpSpec`. It must not increment the global step.
+      An op or a `TrainOpSpec`. The op must not increment the global step.
     """

@@ -1,9 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ensemblers that are fitted when all networks have trained.
+"""Ensemblers that are fitted after all networks have trained.
 
-They take part in no training step. At the end of an iteration they get the
-logits of all networks on the evaluator's data, and return the weights.
+Fitted ensemblers have no training step. At the end of an iteration, a fitted
+ensembler gets the logits of all networks on the evaluator's data and returns
+the weights of the networks.
 """
 
 import abc
@@ -18,13 +19,17 @@ import six
 
 
 class Member(NamedTuple):
-  """A network that an ensemble may have.
+  """A network that an ensemble may include.
+
+  For example, in `FittedEnsembler.fit`::
+
+      losses = [loss(member.logits) for member in members]
 
   Attributes:
-    logits: float32 array of shape [n, logits_dimension], on n examples; for a
-      multi-head a dict from head to such an array. It is mapped from a file,
-      and must not be written.
-    complexity: float, r(h) of the paper: the `complexity` of its `Subnetwork`.
+    logits: float32 array of shape [n, logits_dimension] for n examples; for a
+      multi-head, a dict from head to array. Read-only: arrays may be mapped
+      from a file.
+    complexity: float, the `complexity` of the `Subnetwork`; r(h) in the paper.
   """
   logits: Union[Any, Dict[Any, Any]]
   complexity: float
@@ -32,17 +37,25 @@ class Member(NamedTuple):
 
 @six.add_metaclass(abc.ABCMeta)
 class FittedEnsembler(Ensembler):
-  """Combines networks by weights that are fitted when all have trained.
+  """Combines networks by weights that are fitted after all networks trained.
 
   The ensemble's logits are the weighted sum of the networks' logits. A network
-  with the weight 0 is no member. It needs an `evaluator`: on its data the
-  weights are fitted. A subclass defines `name` and `fit`.
+  of weight 0 is not in the ensemble. A fitted ensembler needs an `evaluator`,
+  whose data fit the weights. A subclass defines `name` and `fit`. For example::
+
+      class BestTwo(adanet.ensemble.FittedEnsembler):
+        name = "best_two"
+
+        def fit(self, members, loss):
+          losses = [loss(member.logits) for member in members]
+          best = sorted(range(len(losses)), key=losses.__getitem__)[:2]
+          return [(i in best) / len(best) for i in range(len(losses))]
 
   Attributes:
-    adanet_lambda: float, lambda of equation (4) of Cortes et al. 2017, at least
-      0. The ensemble's AdaNet loss has
-      `sum_j |w_j| (adanet_lambda complexity_j + adanet_beta)` in it.
-    adanet_beta: float, beta of equation (4), at least 0.
+    adanet_lambda: float, at least 0, lambda of equation (4) of Cortes et al.
+      2017. The ensemble's AdaNet loss includes
+      `sum_j |w_j| (adanet_lambda complexity_j + adanet_beta)`.
+    adanet_beta: float, at least 0, beta of equation (4).
   """
 
   adanet_lambda = 0.
@@ -53,29 +66,31 @@ class FittedEnsembler(Ensembler):
           loss: Callable[[Any], float]) -> Sequence[float]:
     """Returns the weight of each network.
 
-    It must return the same each time that it gets the same.
+    The method must be deterministic.
 
     Args:
-      members: sequence of `Member`, at least one: first the members of the
-        previous ensemble, then the new ones. Their logits are finite.
-      loss: function from logits of the same shapes to a float: the head's loss
-        on all of the evaluator's data, with the weights of the examples.
+      members: non-empty sequence of `Member`: first the members of the previous
+        ensemble, then the new networks. All logits are finite.
+      loss: function from logits, with the shapes of a member's logits, to the
+        head's loss on all of the evaluator's data as a float. The loss includes
+        the weights of the examples.
 
     Returns:
-      A finite float for each member, not all of them 0.
+      A finite float for each member. At least one float is not 0.
     """
 
   def build_ensemble(self, subnetworks: Any, previous_ensemble_subnetworks: Any,
                      features: Any, labels: Any, logits_dimension: Any,
                      training: bool, iteration_step: Any, summary: Any,
                      previous_ensemble: Any) -> ComplexityRegularized:
-    """Builds the weighted sum; see `Ensembler`.
+    """Builds the weighted sum. See `Ensembler`.
 
-    Its variables are as a `ComplexityRegularizedEnsembler` makes them with
-    scalar weights and no optimizer.
+    The variables are the same as in a `ComplexityRegularizedEnsembler` with
+    scalar weights and without an optimizer.
 
     Raises:
-      ValueError: the subnetworks' heads or static shapes do not fit.
+      ValueError: the heads or static shapes of `subnetworks` and
+        `previous_ensemble_subnetworks` differ.
     """
     return ComplexityRegularizedEnsembler(
         adanet_lambda=self.adanet_lambda,
@@ -87,7 +102,7 @@ class FittedEnsembler(Ensembler):
   def build_train_op(self, ensemble: Any, loss: Any, var_list: Any, labels: Any,
                      iteration_step: Any, summary: Any,
                      previous_ensemble: Any) -> Any:
-    """Is never called: nothing is trained."""
+    """Never called, because a fitted ensemble has no training step."""
     raise NotImplementedError("a fitted ensemble has no train op")
 
 
@@ -101,9 +116,14 @@ def _is_count(value):
 
 
 class GreedyEnsembler(FittedEnsembler):
-  """Selects networks one after the other, each where it helps the most.
+  """Selects networks one by one, each time the network that helps most.
 
-  See `selection.select` for the method and its source.
+  See `selection.select` for the method and its source. For example::
+
+      estimator = adanet.AutoEnsembleEstimator(
+          head, pool, max_iteration_steps=1000,
+          ensemblers=[adanet.ensemble.GreedyEnsembler(max_members=5)],
+          evaluator=adanet.Evaluator(held_out_input_fn))
   """
 
   def __init__(self, max_selections: int = 25,
@@ -112,16 +132,18 @@ class GreedyEnsembler(FittedEnsembler):
     """Makes an ensembler.
 
     Args:
-      max_selections: int, how many networks are added to the best one. One that
-        is added again has more weight.
-      max_members: int, of how many different networks the ensemble is at most;
-        None for any number.
-      adanet_lambda: float, lambda of equation (4), at least 0.
-      adanet_beta: float, beta of equation (4), at least 0.
+      max_selections: int, the number of networks to add to the best network.
+        Repeated additions of a network raise the weight of the network.
+      max_members: int, the maximum number of different networks in the
+        ensemble; None for any number.
+      adanet_lambda: float, at least 0, lambda of equation (4).
+      adanet_beta: float, at least 0, beta of equation (4).
       name: str, or None for "greedy".
 
     Raises:
-      ValueError: an argument has a value that is not allowed.
+      ValueError: `max_selections` or `max_members` is not an int of at least 1,
+        or `adanet_lambda` or `adanet_beta` is not a finite number of at least
+        0.
     """
     _check("max_selections", max_selections, _is_count,
            "an integer of at least 1")
@@ -144,7 +166,7 @@ class GreedyEnsembler(FittedEnsembler):
 
   def fit(self, members: Sequence[Member],
           loss: Callable[[Any], float]) -> Sequence[float]:
-    """Returns the weights that `selection.select` finds."""
+    """Returns the weights from `selection.select`."""
     return selection.select(
         [member.logits for member in members], loss,
         [self.adanet_lambda * member.complexity + self.adanet_beta

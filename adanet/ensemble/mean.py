@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ensemble that takes the mean of its subnetworks' logits."""
+"""The ensemble whose logits are the mean of the subnetworks' logits."""
 
 import collections
 from typing import Any, Dict, Iterable, Optional
@@ -15,17 +15,22 @@ class MeanEnsemble(
     collections.namedtuple("MeanEnsemble",
                            ["logits", "subnetworks", "predictions"]),
     Ensemble):
-  """An ensemble without parameters of its own.
+  """The mean of subnetworks, without parameters besides the subnetworks'.
+
+  For example, in `Builder.build_subnetwork`::
+
+      if isinstance(previous_ensemble, adanet.ensemble.MeanEnsemble):
+        teacher_logits = previous_ensemble.logits
 
   Attributes:
-    logits: float tensor, the mean of the subnetworks' logits; for a multi-head
+    logits: float tensor, the mean of the subnetworks' logits; for a multi-head,
       a dict from head to tensor.
     subnetworks: list of `Subnetwork`.
     predictions: dict from name to tensor, or None. See `MeanEnsembler`.
   """
 
-  # The name of the mean of the last layers in `predictions`. For a multi-head
-  # the name of the head follows, after "_".
+  # The name of the mean of the last layers in `predictions`. For a multi-head,
+  # "_" and the name of the head follow.
   MEAN_LAST_LAYER = "mean_last_layer"
 
   def __new__(cls, logits: Any, subnetworks: Optional[Iterable[Any]] = None,
@@ -34,15 +39,20 @@ class MeanEnsemble(
 
 
 def _mean(name, tensors):
-  """Returns the mean of tensors of one shape, after checking the shapes."""
+  """Returns the mean of tensors, after checking that the shapes are equal."""
   shapes.check_compatible(name, tensors)
   return tf_compat.v1.reduce_mean(tf_compat.v1.stack(tensors), axis=0)
 
 
 class MeanEnsembler(Ensembler):
-  """Takes the mean of the logits of its new subnetworks.
+  """Takes the mean of the new subnetworks' logits.
 
-  Subnetworks of the previous ensemble have no part in it.
+  Subnetworks of the previous ensemble are not included. For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          ensemblers=[adanet.ensemble.MeanEnsembler()],
+          ensemble_strategies=[adanet.ensemble.AllStrategy()])
   """
 
   def __init__(self, name: Optional[str] = None,
@@ -52,7 +62,7 @@ class MeanEnsembler(Ensembler):
     Args:
       name: str, or None for "mean".
       add_mean_last_layer_predictions: bool, whether to predict and export the
-        mean of the last layers too. They must have one shape.
+        mean of the last layers, too. All last layers must have the same shape.
     """
     self._name = name
     self._add_mean_last_layer_predictions = add_mean_last_layer_predictions
@@ -68,7 +78,7 @@ class MeanEnsembler(Ensembler):
     """See `Ensembler`.
 
     Raises:
-      ValueError: the subnetworks have not the same heads and static shapes.
+      ValueError: the heads or static shapes of `subnetworks` differ.
     """
     subnetworks = list(subnetworks)
     shapes.check_same_heads(subnetworks)

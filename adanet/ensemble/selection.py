@@ -1,15 +1,16 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which networks make the best ensemble: a pure function of their logits.
+"""Selects the networks of the best ensemble: a pure function of their logits.
 
 Forward selection with replacement. Source: Caruana, Niculescu-Mizil, Crew and
-Ksikes 2004, "Ensemble selection from libraries of models". It minimizes
-the objective of AdaNet (Cortes et al. 2017, equation 4) on held-out data::
+Ksikes 2004, "Ensemble selection from libraries of models". The selection
+minimizes the objective of AdaNet (Cortes et al. 2017, equation 4) on held-out
+data::
 
   F(w) = loss(sum_j w_j logits_j) + sum_j w_j price_j
 
-over weights w of at least 0 with the sum 1. It is the method of Frank and Wolfe
-with the step 1 / t.
+over weights w of at least 0 with the sum 1. The method is the Frank-Wolfe
+algorithm with the step size 1 / t.
 """
 
 import math
@@ -17,27 +18,27 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from typing import Sequence, Tuple, Union
 
 Logits = Union[Any, Dict[Any, Any]]
-"""A float array of shape [n, ...], or a dict from head to such an array."""
+"""A float array of shape [n, ...], or a dict from head to array."""
 
 
 class Pick(NamedTuple):
   """One round of a selection.
 
   Attributes:
-    network: int, the index of the network that was added.
-    objective: float, F of the mean of all that were added so far.
+    network: int, the index of the added network.
+    objective: float, F of the mean of all networks added so far.
   """
   network: int
   objective: float
 
 
 class Selection(NamedTuple):
-  """An ensemble that was selected, and how.
+  """A selected ensemble with the rounds of the selection.
 
   Attributes:
-    weights: tuple with the weight of each network; their sum is 1.
-    picks: tuple with each `Pick`, in the order of the rounds. The weights are
-      from the best beginning of it.
+    weights: tuple with the weight of each network, of sum 1.
+    picks: tuple of `Pick`, in the order of the rounds. The weights are those of
+      the rounds up to the least objective.
   """
   weights: Tuple[float, ...]
   picks: Tuple[Pick, ...]
@@ -49,10 +50,10 @@ class Selection(NamedTuple):
 
 
 class _Sum:
-  """The sum of the logits of all that were selected."""
+  """The sum of the logits of all selected networks."""
 
   def __init__(self, like: Logits):
-    # Who only builds ensembles needs no NumPy.
+    # Programs that only build ensembles do not need NumPy.
     import numpy as np  # pylint: disable=g-import-not-at-top
     self._is_dict = isinstance(like, dict)
     self._sums = {head: np.zeros_like(logits, subok=False)
@@ -64,9 +65,9 @@ class _Sum:
     return logits if self._is_dict else {None: logits}
 
   def mean_with(self, logits: Logits, count: int) -> Logits:
-    """Returns the mean of `count` logits: these, and the ones in the sum.
+    """Returns the mean of `count` logits: `logits` and the logits in the sum.
 
-    The array is written again by the next call.
+    The next call overwrites the array.
     """
     for head, array in self._heads(logits).items():
       mean = self._mean[head]
@@ -83,24 +84,33 @@ class _Sum:
 def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
            prices: Sequence[float], max_selections: int = 25,
            max_members: Optional[int] = None) -> Selection:
-  """Selects the ensemble with the least F; see the module's docstring.
+  """Selects the ensemble with the least F. See the module's docstring.
 
-  It begins with the network that alone has the least F. Then, `max_selections`
-  times, it adds the one, perhaps again, with which the mean of all that were
-  selected has the least F. Of equal ones it takes the first. F that is not
-  finite is never the least.
+  The selection begins with the single network of the least F. Each of
+  `max_selections` rounds then adds the network, possibly again, that gives the
+  mean of all selected networks the least F. The first network wins a tie. A
+  value of F that is not finite never wins.
+
+  For example::
+
+      found = selection.select(logits, loss, prices=[0.] * len(logits))
+      print(found.weights, found.objective)
 
   Args:
-    logits: the prediction of each network, all of the same shapes.
-    loss: function from such logits to their loss. It must not keep the array.
-    prices: the price of each network with the weight 1:
+    logits: the logits of each network, all of the same shapes.
+    loss: function from logits to the loss. The function must not keep the
+      array.
+    prices: the price of each network at weight 1:
       `adanet_lambda * complexity + adanet_beta`.
-    max_selections: int, how many networks are added to the first.
-    max_members: int, how many different networks are selected at most; None for
-      any number.
+    max_selections: int, the number of networks to add to the first network.
+    max_members: int, the maximum number of different networks; None for any
+      number.
+
+  Returns:
+    A `Selection`.
 
   Raises:
-    ValueError: there is no network, or none has a finite F.
+    ValueError: `logits` is empty, or F is finite for no network.
   """
   if not logits:
     raise ValueError("logits=[]: expected the logits of at least one network.")

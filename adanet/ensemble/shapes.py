@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the outputs of subnetworks fit together.
 
-Without them, TensorFlow silently broadcasts tensors of different shapes into
-one.
+Without these checks, TensorFlow silently broadcasts tensors of different
+shapes.
 """
 
 from typing import Any, Iterable, Sequence
@@ -13,7 +13,7 @@ def check_same_heads(subnetworks: Iterable[Any]) -> None:
   """Checks that all subnetworks have the same heads, or none.
 
   Raises:
-    ValueError: their heads differ.
+    ValueError: the heads differ.
   """
   heads = [sorted(subnetwork.logits, key=str)
            if isinstance(subnetwork.logits, dict) else None
@@ -27,11 +27,11 @@ def check_same_heads(subnetworks: Iterable[Any]) -> None:
 
 
 def check_compatible(name: str, tensors: Sequence[Any]) -> None:
-  """Checks that tensors have one static shape, where it is known.
+  """Checks that the known static shapes of tensors are equal.
 
   Args:
-    name: str, each subnetwork's name for the tensor, for the error.
-    tensors: list of tensor, one a subnetwork.
+    name: str, the name of the tensor in each subnetwork, for the error.
+    tensors: list with a tensor of each subnetwork.
 
   Raises:
     ValueError: two shapes differ.

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which combinations of subnetworks an iteration tries."""
+"""The combinations of subnetworks to try in an iteration."""
 
 import abc
 import collections
@@ -13,13 +13,17 @@ class Candidate(
     collections.namedtuple("Candidate", [
         "name", "subnetwork_builders", "previous_ensemble_subnetwork_builders"
     ])):
-  """One combination of subnetworks.
+  """A combination of subnetworks.
+
+  For example::
+
+      adanet.ensemble.Candidate("first_two", subnetwork_builders[:2], None)
 
   Attributes:
     name: str, unique in the iteration.
-    subnetwork_builders: tuple of `Builder`, new in this iteration.
-    previous_ensemble_subnetwork_builders: tuple of `Builder`, from the
-      previous ensemble, that stay.
+    subnetwork_builders: tuple of the `Builder` objects of this iteration.
+    previous_ensemble_subnetwork_builders: tuple of the `Builder` objects to
+      keep from the previous ensemble.
   """
 
   def __new__(cls, name: str, subnetwork_builders: Iterable[Any],
@@ -28,7 +32,7 @@ class Candidate(
     """Makes a candidate.
 
     Raises:
-      ValueError: there is no builder of this iteration.
+      ValueError: `subnetwork_builders` is empty.
     """
     builders = tuple(subnetwork_builders)
     if not builders:
@@ -43,7 +47,18 @@ class Candidate(
 
 @six.add_metaclass(abc.ABCMeta)
 class Strategy:
-  """Turns the builders of an iteration into candidates."""
+  """Turns the builders of an iteration into candidates.
+
+  For example::
+
+      class PairStrategy(adanet.ensemble.Strategy):
+
+        def generate_ensemble_candidates(
+            self, subnetwork_builders, previous_ensemble_subnetwork_builders):
+          return [
+              adanet.ensemble.Candidate(f"{a.name}_{b.name}", [a, b], None)
+              for a, b in itertools.combinations(subnetwork_builders, 2)]
+  """
 
   @abc.abstractmethod
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
@@ -52,10 +67,10 @@ class Strategy:
     """Returns the candidates of an iteration.
 
     Args:
-      subnetwork_builders: list of `Builder`, new in this iteration.
-      previous_ensemble_subnetwork_builders: list of `Builder`, from the
-        previous ensemble, or None in iteration 0. A candidate that has only
-        some of them prunes the rest.
+      subnetwork_builders: list of the `Builder` objects of this iteration.
+      previous_ensemble_subnetwork_builders: list of the `Builder` objects of
+        the previous ensemble, or None in iteration 0. A candidate prunes the
+        builders that it omits.
 
     Returns:
       Iterable of `Candidate`, with different names.
@@ -63,7 +78,14 @@ class Strategy:
 
 
 class SoloStrategy(Strategy):
-  """Each new subnetwork alone, without the previous ensemble."""
+  """Each new subnetwork alone, without the previous ensemble.
+
+  For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          ensemble_strategies=[adanet.ensemble.SoloStrategy()])
+  """
 
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
                                    previous_ensemble_subnetwork_builders: Any
@@ -73,7 +95,15 @@ class SoloStrategy(Strategy):
 
 
 class GrowStrategy(Strategy):
-  """Each new subnetwork, added to the previous ensemble."""
+  """Each new subnetwork added to the previous ensemble.
+
+  For example, to also try every new subnetwork alone::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          ensemble_strategies=[adanet.ensemble.GrowStrategy(),
+                               adanet.ensemble.SoloStrategy()])
+  """
 
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
                                    previous_ensemble_subnetwork_builders: Any
@@ -84,7 +114,14 @@ class GrowStrategy(Strategy):
 
 
 class AllStrategy(Strategy):
-  """All new subnetworks, added to the previous ensemble."""
+  """All new subnetworks added to the previous ensemble.
+
+  For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          ensemble_strategies=[adanet.ensemble.AllStrategy()])
+  """
 
   def generate_ensemble_candidates(self, subnetwork_builders: Any,
                                    previous_ensemble_subnetwork_builders: Any

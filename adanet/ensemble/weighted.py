@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ensemble of AdaNet: a weighted sum that pays for its complexity.
+"""The ensemble of AdaNet: a weighted sum with a penalty for complexity.
 
 Cortes et al. 2017, https://arxiv.org/abs/1607.01097, equation (4): the mixture
 weights w of N subnetworks h minimize::
@@ -25,13 +25,19 @@ from adanet.tf_compat import optimizers
 
 
 class MixtureWeightType:
-  """The type of the weight of one subnetwork.
+  """The type of the mixture weight of a subnetwork.
+
+  For example::
+
+      adanet.ensemble.ComplexityRegularizedEnsembler(
+          optimizer="adam",
+          mixture_weight_type=adanet.MixtureWeightType.MATRIX)
 
   Attributes:
     SCALAR: a number that multiplies the logits.
     VECTOR: a vector of shape [logits_dimension] that multiplies the logits.
-    MATRIX: a matrix of shape [last_layer_size, logits_dimension] that the last
-      layer is multiplied by.
+    MATRIX: a matrix of shape [last_layer_size, logits_dimension] that
+      multiplies the last layer.
   """
 
   SCALAR = "scalar"
@@ -47,15 +53,19 @@ class WeightedSubnetwork(
     collections.namedtuple(
         "WeightedSubnetwork",
         ["name", "iteration_number", "weight", "logits", "subnetwork"])):
-  """A subnetwork and its weight in an ensemble.
+  """A subnetwork with its mixture weight in an ensemble.
 
   For a multi-head, `weight` and `logits` are dicts from head to tensor.
 
+  For example, with a `ComplexityRegularized` ensemble::
+
+      weights = [w.weight for w in ensemble.weighted_subnetworks]
+
   Attributes:
     name: str, the name of the subnetwork's builder.
-    iteration_number: int, the iteration that the subnetwork comes from.
-    weight: variable, w in the paper. See `MixtureWeightType` for its shape.
-    logits: float tensor, the subnetwork's part of the ensemble's logits.
+    iteration_number: int, the iteration of the subnetwork.
+    weight: variable, w in the paper. See `MixtureWeightType` for the shape.
+    logits: float tensor, the weighted logits of the subnetwork.
     subnetwork: the `Subnetwork`.
   """
 
@@ -71,15 +81,21 @@ class ComplexityRegularized(
         "weighted_subnetworks", "bias", "logits", "subnetworks",
         "complexity_regularization"
     ]), Ensemble):
-  """A weighted sum of subnetworks, plus a bias.
+  """A weighted sum of subnetworks plus a bias.
+
+  For example, in `Builder.build_subnetwork`::
+
+      if previous_ensemble is not None:
+        newest = previous_ensemble.weighted_subnetworks[-1].subnetwork
+        num_layers = newest.shared["num_layers"] + 1
 
   Attributes:
     weighted_subnetworks: list of `WeightedSubnetwork`, the oldest first.
-    bias: variable of shape [logits_dimension], or a dict from head to one.
+    bias: variable of shape [logits_dimension], or a dict from head to variable.
     logits: float tensor, the sum; or a dict from head to tensor.
     subnetworks: list of `Subnetwork`, in the same order.
     complexity_regularization: float tensor of shape [], the last sum of
-      equation (4), over all heads. It is a part of the AdaNet loss.
+      equation (4) over all heads, which is a part of the AdaNet loss.
   """
 
   def __new__(cls, weighted_subnetworks: Iterable[WeightedSubnetwork],
@@ -92,15 +108,15 @@ class ComplexityRegularized(
 
 
 class _HeadKey(collections.namedtuple("_HeadKey", ["key", "suffix"])):
-  """One head of a multi-head, or the only one.
+  """A head of a multi-head, or the only head.
 
   Attributes:
     key: the head's key in dicts of tensors.
-    suffix: str, ends the names of the head's scopes and variables.
+    suffix: str, the end of the names of the head's scopes and variables.
   """
 
   def of(self, tensors):
-    """Returns the head's own of a dict from head to tensor."""
+    """Returns the head's tensor from a dict from head to tensor."""
     return tensors[self.key]
 
   @property
@@ -113,14 +129,14 @@ class _HeadKey(collections.namedtuple("_HeadKey", ["key", "suffix"])):
 
 
 class _OnlyHead(_HeadKey):
-  """The head of tensors that are in no dict."""
+  """The head of tensors that are not in a dict."""
 
   def of(self, tensors):
     return tensors
 
 
 def _heads(subnetwork):
-  """Returns the heads in the order that numbers their variables."""
+  """Returns the heads in the order of the numbers of their variables."""
   if not isinstance(subnetwork.logits, dict):
     return [_OnlyHead(None, "")]
   return [_HeadKey(key, f"_{index}" if index else "")
@@ -128,7 +144,7 @@ def _heads(subnetwork):
 
 
 def _join(heads, values):
-  """Returns one value a head in the form of the public attributes."""
+  """Returns the values of all heads in the form of the public attributes."""
   if isinstance(heads[0], _OnlyHead):
     return values[0]
   return {head.key: value for head, value in zip(heads, values)}
@@ -143,9 +159,9 @@ def _is_same(subnetwork, other):
 
 
 def _previous_weights(previous_ensemble, kept_subnetworks):
-  """Returns `(subnetwork, weight)` for each one that stays, in order.
+  """Returns `(subnetwork, weight)` for each kept subnetwork, in order.
 
-  The weight is None if the previous ensemble was made by another ensembler.
+  The weight is None if another ensembler made the previous ensemble.
   """
   if previous_ensemble is None or not kept_subnetworks:
     return []
@@ -192,7 +208,15 @@ def _times_matrix(last_layer, weight, rank):
 
 
 class ComplexityRegularizedEnsembler(Ensembler):
-  """Learns the mixture weights of equation (4); see the module's docstring."""
+  """Learns the mixture weights of equation (4). See the module's docstring.
+
+  For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          ensemblers=[adanet.ensemble.ComplexityRegularizedEnsembler(
+              optimizer="adam", adanet_lambda=.001)])
+  """
 
   def __init__(self,
                optimizer: Any = None,
@@ -207,23 +231,26 @@ class ComplexityRegularizedEnsembler(Ensembler):
     """Makes an ensembler.
 
     Args:
-      optimizer: trains the mixture weights: anything that
-        `tf_compat.optimizers.minimize` takes. With None they stay as they were
-        initialized.
-      mixture_weight_type: one of `MixtureWeightType`.
-      mixture_weight_initializer: initializer of the mixture weights. With None
-        they begin at 1 / N for N subnetworks, and at 0 for MATRIX.
-      warm_start_mixture_weights: bool, whether the weights of subnetworks from
-        the previous ensemble begin as they were learned there, and the bias
-        too if no subnetwork was pruned.
-      model_dir: str, the folder of the checkpoint that has these weights.
-      adanet_lambda: float, lambda of equation (4), at least 0.
-      adanet_beta: float, beta of equation (4), at least 0.
-      use_bias: bool, whether to train the bias. Otherwise it stays as it is.
+      optimizer: the optimizer of the mixture weights, as for
+        `tf_compat.optimizers.minimize`. With None, the mixture weights keep
+        their initial values.
+      mixture_weight_type: a value of `MixtureWeightType`.
+      mixture_weight_initializer: initializer of the mixture weights. None for 1
+        / N with N subnetworks, and 0 for MATRIX.
+      warm_start_mixture_weights: bool, whether to initialize the weights of
+        subnetworks from the previous ensemble with the learned values. If no
+        subnetwork was pruned, the bias is initialized in the same way.
+      model_dir: str, the folder of the checkpoint with the learned values.
+      adanet_lambda: float, at least 0, lambda of equation (4).
+      adanet_beta: float, at least 0, beta of equation (4).
+      use_bias: bool, whether to train the bias. An untrained bias keeps the
+        initial value.
       name: str, or None for "complexity_regularized".
 
     Raises:
-      ValueError: an argument has a value that is not allowed.
+      ValueError: `warm_start_mixture_weights` is given without `model_dir`,
+        `mixture_weight_type` is unknown, `adanet_lambda` or `adanet_beta` is no
+        number, or `optimizer` is an unknown name or cannot be copied.
     """
     if warm_start_mixture_weights and not model_dir:
       raise ValueError(
@@ -261,13 +288,14 @@ class ComplexityRegularizedEnsembler(Ensembler):
     """See `Ensembler`. Subnetworks of the previous ensemble come first.
 
     Raises:
-      ValueError: the subnetworks' heads or static shapes do not fit.
+      ValueError: the heads, static shapes or types of the subnetworks do not
+        fit together or do not fit the mixture weights.
     """
     parts = _previous_weights(previous_ensemble, previous_ensemble_subnetworks)
     parts += [(subnetwork, None) for subnetwork in subnetworks]
     shapes.check_same_heads([subnetwork for subnetwork, _ in parts])
     heads = _heads(parts[0][0])
-    # Losses of Keras, which have no dimension, take outputs of any rank.
+    # Keras losses, which have no logits dimension, take outputs of any rank.
     ranks = (1, 2) if logits_dimension is not None else (1, 2, 3, 4, 5)
 
     weighted_subnetworks = []
@@ -303,8 +331,9 @@ class ComplexityRegularizedEnsembler(Ensembler):
                      previous_ensemble: Any) -> Any:
     """See `Ensembler`.
 
-    `loss` has the complexity regularization in it already, and it is added once
-    more, as AdaNet 0.8.0 does: models that were trained there go on as before.
+    As in AdaNet 0.8.0, this method adds the complexity regularization to `loss`
+    although `loss` already includes the complexity regularization. So models of
+    AdaNet continue to train in the same way.
     """
     if self._optimizer is None:
       return tf_compat.v1.no_op()
@@ -346,7 +375,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
     with tf.variable_scope("logits" + head.suffix):
       weight = tf.get_variable(
           "mixture_weight", shape=shape, initializer=initializer,
-          use_resource=True)  # Optimizers of Keras change no other ones.
+          use_resource=True)  # Keras optimizers need resource variables.
       _check_type(
           *(("last_layer" + head.tag, last_layer) if is_matrix else
             ("logits" + head.tag, logits)), weight)
@@ -355,7 +384,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
       return weight, tf.multiply(logits, weight)
 
   def _previous_bias(self, previous_ensemble, kept_subnetworks):
-    """Returns the bias to begin with: variables of the previous ensemble."""
+    """Returns the bias variables of the previous ensemble to start from."""
     if previous_ensemble is None or not self._warm_start_mixture_weights:
       return None
     if len(previous_ensemble.subnetworks) != len(kept_subnetworks):
@@ -380,7 +409,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
         trainable=self._use_bias, use_resource=True)
 
   def _regularization(self, weighted_subnetworks, summary, head):
-    """Returns the last sum of equation (4) for a head, and records its parts.
+    """Returns the last sum of equation (4) for a head, and records summaries.
     """
     tf = tf_compat.v1
     norms = [tf.norm(head.of(w.weight), ord=1) for w in weighted_subnetworks]

@@ -160,8 +160,9 @@ class Estimator(answering.Answering):
       ValueError: an object lacks the methods of the described type, a number is
         out of range, an argument of the default ensembler is given beside
         `ensemblers`, or `config` has workers and no parameter server.
-      TypeError: an argument is unknown, or is not a number where a number is
-        expected.
+      TypeError: an argument is unknown or is no number where a number is
+        expected, or `ensemblers` or `ensemble_strategies` has an item of
+        another type.
     """
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
     placement_strategy = (
@@ -296,6 +297,7 @@ class Estimator(answering.Answering):
         number greater than 0, `max_seconds` is not greater than 0, both an
         `evaluator` and a `validation_input_fn` are given, or the shapes or
         heads of the subnetworks do not fit together.
+      TypeError: `hooks` or `saving_listeners` has an item of another type.
       KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved.
         A program that does not catch KeyboardInterrupt ends without a traceback
         and with exit status 130.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heads: loss, metrics, predictions and exported signatures of a task.
 
-Each head has the constructor arguments, values and keys of `tf.estimator`'s
-head of the same name. It works on every TensorFlow, in a graph, without
-`tf.estimator` and without Keras.
+Each head has the constructor arguments, values and keys of the `tf.estimator`
+head of the same name. Heads work on all versions of TensorFlow, in a graph,
+without `tf.estimator` and without Keras.
 """
 
 from adanet.heads import export_output

@@ -17,7 +17,7 @@ def check_integer(name, value, at_least):
 
 
 def check_weight_column(weight_column):
-  """Checks that it is None, a str or a numeric column."""
+  """Checks that `weight_column` is None, a str or a numeric column."""
   if (weight_column is None or isinstance(weight_column, str) or
       isinstance(getattr(weight_column, "key", None), str)):
     return
@@ -27,7 +27,7 @@ def check_weight_column(weight_column):
 
 
 def _parameters(function):
-  """Returns the parameters of a function that have a name, by name."""
+  """Returns the named parameters of a function, by name."""
   return {
       name: parameter
       for name, parameter in inspect.signature(function).parameters.items()
@@ -37,12 +37,12 @@ def _parameters(function):
 
 
 def check_loss_fn(loss_fn):
-  """Checks the names of the parameters of a `loss_fn`, if there is one.
+  """Checks the names of the parameters of a `loss_fn`; None is valid.
 
   Returns:
-    The set of the optional arguments that must be given to it: "features",
-    "loss_reduction", or both. As with `tf.estimator`, a `loss_reduction` that
-    has a default keeps it.
+    The set of the optional arguments to pass to `loss_fn`: "features",
+    "loss_reduction", or both. As in `tf.estimator`, a `loss_reduction` with a
+    default value is not passed.
   """
   if loss_fn is None:
     return frozenset()
@@ -79,7 +79,7 @@ def check_thresholds(thresholds):
 
 
 def check_label_vocabulary(label_vocabulary, n_classes):
-  """Returns the vocabulary as a tuple, or None if there is none.
+  """Returns the vocabulary as a tuple, or None without a vocabulary.
 
   Args:
     label_vocabulary: None, or a list or tuple of `n_classes` different str.
@@ -108,7 +108,7 @@ def check_label_vocabulary(label_vocabulary, n_classes):
 
 
 def check_classes(classes, n_classes, label_vocabulary):
-  """Returns the ids of classes that are given by id or label, as a tuple."""
+  """Returns the ids of classes, given by id or label, as a tuple."""
   argument = "classes_for_class_based_metrics"
   ids = []
   for given in () if classes is None else tuple(classes):
@@ -128,14 +128,14 @@ def check_classes(classes, n_classes, label_vocabulary):
 
 
 def check_heads(heads, head_weights):
-  """Returns the weights of a `MultiHead`'s heads, after checking both.
+  """Returns the weights of a `MultiHead`'s heads, after checking the arguments.
 
   Args:
     heads: tuple of heads.
     head_weights: sequence of float, or None.
 
   Returns:
-    tuple of float, 1. for each head if there are no weights.
+    tuple of float; 1. for each head if `head_weights` is None.
   """
   if not heads:
     raise ValueError(f"heads={heads!r}: expected at least one head.")

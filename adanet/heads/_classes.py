@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Classes: their ids, their names, and both for every example."""
+"""The ids and the names of classes, also repeated for every example."""
 
 from adanet import tf_compat
 from adanet.heads import _inputs
@@ -20,10 +20,10 @@ def all_classes(logits, n_classes, label_vocabulary):
 
 
 def _names(n_classes, label_vocabulary):
-  """Returns the names of all classes, by their ids.
+  """Returns the names of all classes, in the order of their ids.
 
-  Without a vocabulary they are a constant for TFLite's converter, which has no
-  op that writes numbers.
+  Without a vocabulary, the names fold to a constant in TFLite's converter,
+  which lacks the op `as_string`.
   """
   v1 = tf_compat.v1
   if label_vocabulary is None:
@@ -37,7 +37,7 @@ def _tile(row, logits):
 
 
 def predict_one(logits, probabilities, n_classes, label_vocabulary):
-  """Returns the predictions of a head for examples with one class each.
+  """Returns the predictions of a head for examples with a single class.
 
   Args:
     logits: float32 tensor of shape `[D0, ..., DN, n_classes]`.
@@ -68,12 +68,13 @@ def look_up(labels, label_vocabulary):
 
 
 def read_one(labels, label_vocabulary, fits, expected, logits, owner):
-  """Returns the labels of a head for examples with one class each, by id.
+  """Returns the class ids of the labels for examples with a single class.
 
   Args:
     labels: tensor of shape `[D0, ..., DN, 1]` or `[D0, ..., DN]`.
     label_vocabulary: tuple of str, or None.
-    fits: without a vocabulary, function from a dtype to whether it will do.
+    fits: function from a dtype to whether labels without a vocabulary may have
+      the dtype.
     expected: str, the fitting dtypes, for the error.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str, the head's kind and name, for the errors.
@@ -94,7 +95,7 @@ def read_one(labels, label_vocabulary, fits, expected, logits, owner):
 
 
 def export_classes(predictions, all_names):
-  """Returns the exported outputs that all classifiers have."""
+  """Returns the exported outputs common to all classifiers."""
   classification = export_output.ClassificationOutput(
       predictions["probabilities"], all_names)
   return {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks and conversions of a head's input: logits, labels, weights, losses.
 
-Facts that the graph knows are checked while it is built: ValueError. The
-rest is checked by ops when the graph runs.
+Static mistakes raise a ValueError while the graph is built. Ops check the
+remaining conditions when the graph runs.
 
 Every function takes `owner`, the head's kind and name as str, for the errors.
 """
@@ -52,7 +52,7 @@ def check_logits(logits, dimension, owner):
 
 
 def check_labels_given(labels, owner):
-  """Checks that there are labels, and that they are one tensor."""
+  """Checks that labels are given as a single tensor."""
   if labels is None:
     raise ValueError(
         f"labels=None: {owner} needs labels to train and to evaluate. Return "
@@ -67,7 +67,7 @@ def check_labels(labels, dimension, logits, owner, what=""):
   """Returns labels as a tensor of shape `[D0, ..., DN, dimension]`.
 
   Args:
-    labels: tensor of that shape, or of `[D0, ..., DN]` if `dimension` is 1.
+    labels: tensor of the same shape, or of `[D0, ..., DN]` if `dimension` is 1.
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str.
@@ -105,8 +105,7 @@ def check_labels(labels, dimension, logits, owner, what=""):
 
 
 def _checked_in_run(tensor, expected, dimension, logits, message):
-  """Returns a tensor with a shape that a run checks, if the graph does not.
-  """
+  """Returns a tensor with a run-time check of a shape that is not static."""
   v1 = tf_compat.v1
   if tensor.shape.is_fully_defined() and expected.is_fully_defined():
     return tensor
@@ -120,7 +119,7 @@ def check_losses(losses, dimension, logits, owner):
   """Returns the tensor of shape `[D0, ..., DN, dimension]` of a `loss_fn`.
 
   Args:
-    losses: its return value.
+    losses: the return value of the `loss_fn`.
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     owner: str.
@@ -153,7 +152,7 @@ def is_string(dtype):
 
 
 def check_label_range(labels, highest, owner):
-  """Returns labels; a run-time check says that they are in [0, highest]."""
+  """Returns labels with a run-time check of the range [0, highest]."""
   v1 = tf_compat.v1
   # A narrow integer type may not hold `highest`.
   values = v1.cast(labels, v1.int64) if labels.dtype.is_integer else labels
@@ -166,7 +165,7 @@ def check_label_range(labels, highest, owner):
 
 
 def weight_feature(features, weight_column, owner):
-  """Returns the weights as they are in the features, float32, not a scalar."""
+  """Returns the weights from the features, float32, at least of rank 1."""
   v1 = tf_compat.v1
   key = weight_column if isinstance(weight_column, str) else weight_column.key
   names = (sorted(map(str, features))
@@ -194,7 +193,7 @@ def weight_feature(features, weight_column, owner):
 
 
 def check_weights(weights, owner):
-  """Returns weights, which a run-time check finds to be none below 0."""
+  """Returns weights with a run-time check that no weight is below 0."""
   v1 = tf_compat.v1
   message = (f"weight_column: {owner} expects weights of at least 0. A loss_fn "
              "that takes features can multiply by negative ones: ")
@@ -207,13 +206,14 @@ def check_weights(weights, owner):
 def read_weights(features, weight_column, logits, per_logit, owner):
   """Returns the weights of a batch, or None without a `weight_column`.
 
-  A run fails if one of them is negative or NaN: then no metric means anything.
+  A run fails if a weight is negative or NaN, because no metric is then
+  meaningful.
 
   Args:
     features: dict from str to tensor.
     weight_column: None, str or a numeric column.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
-    per_logit: bool, whether each logit may have a weight of its own.
+    per_logit: bool, whether each logit may have a separate weight.
     owner: str.
 
   Returns:

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From the losses of examples to one loss."""
+"""Reduces the losses of examples to the loss of a batch."""
 
 from adanet import tf_compat
 
@@ -10,9 +10,9 @@ def _size(losses, weights):
   return tf_compat.v1.size(losses)
 
 
-# The divisor of the sum of the weighted losses, given these and the weights in
-# the same shape; None: no divisor. The names are TensorFlow 2's, and then the
-# names of `tf.compat.v1.losses.Reduction`.
+# From the weighted losses and the weights, of the same shape, to the divisor of
+# the sum of the weighted losses; None for no divisor. The first names are
+# TensorFlow 2's, the others are those of `tf.compat.v1.losses.Reduction`.
 _DIVISORS = {
     "auto": _size,
     "sum": None,
@@ -26,20 +26,19 @@ _DIVISORS = {
 
 
 def check_reduction(loss_reduction):
-  """Checks that a head can reduce losses in this way."""
+  """Checks that a `loss_reduction` is known."""
   if not is_known(loss_reduction):
     raise ValueError(f"loss_reduction={loss_reduction!r}: expected one of "
                      f"{', '.join(map(repr, _DIVISORS))}.")
 
 
 def is_known(loss_reduction):
-  """Returns whether losses can be reduced in this way."""
+  """Returns whether a `loss_reduction` is known."""
   return loss_reduction in _DIVISORS
 
 
 def divides_by_weights(loss_reduction):
-  """Returns whether the loss of a batch depends on the sum of its weights.
-  """
+  """Returns whether the loss of a batch depends on the sum of the weights."""
   return _DIVISORS[loss_reduction] not in (None, _size)
 
 
@@ -67,7 +66,7 @@ def reduce(losses, weights, loss_reduction):
 
   Args:
     losses: tensor of shape `[D0, ..., DN]`.
-    weights: float32 tensor that broadcasts to that shape, or None.
+    weights: float32 tensor that broadcasts to the shape of `losses`, or None.
     loss_reduction: str.
 
   Returns:
@@ -83,6 +82,6 @@ def reduce(losses, weights, loss_reduction):
 
 
 def broadcast_weights(weights, values):
-  """Returns weights in the shape of `values`; ones if there are none."""
+  """Returns weights in the shape of `values`; ones if `weights` is None."""
   ones = tf_compat.v1.ones_like(values)
   return ones if weights is None else ones * weights

@@ -1,15 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics over many batches, in a graph, each a pair `(value, update_op)`.
+"""Metrics over many batches in a graph, as pairs `(value, update_op)`.
 
 `value` is a tensor, the result of the batches so far; `update_op` adds a batch.
-Metrics that have their variables in common have their update op, too.
+Metrics with the same variables share an update op.
 
-They equal the Keras metrics that `tf.estimator`'s heads use. Their variables
+The metrics equal the Keras metrics of the `tf.estimator` heads. The variables
 are local, so a session starts each evaluation with zeros.
 
-In every function `labels`, `predictions` and `values` are tensors of one shape
-and `weights` is a float32 tensor that broadcasts to it, or None.
+In every function `labels`, `predictions` and `values` are tensors of the same
+shape, and `weights` is a float32 tensor that broadcasts to the shape, or None.
 """
 
 from adanet import tf_compat
@@ -19,7 +19,7 @@ _NUM_THRESHOLDS = 200  # Keras's default.
 
 
 def variable(name, shape):
-  """Returns a local variable of a metric, float32, zero at first."""
+  """Returns a local float32 variable of a metric, initially zero."""
   v1 = tf_compat.v1
   return v1.Variable(
       lambda: v1.zeros(shape, v1.float32),
@@ -33,13 +33,14 @@ def variable(name, shape):
 
 
 def _accumulate(scope, increments, *results):
-  """Returns a metric for each of `results`; all have the same variables.
+  """Returns a metric for each of `results`, all with the same variables.
 
   Args:
     scope: str, the name scope.
     increments: dict from the name of a variable to the float32 tensor, of
-      static shape, that a batch adds to it.
-    *results: functions from the variables' values to the metric's.
+      static shape, to add for a batch.
+    *results: functions from the values of the variables to the value of a
+      metric.
   """
   v1 = tf_compat.v1
   with v1.name_scope(scope):
@@ -47,8 +48,8 @@ def _accumulate(scope, increments, *results):
         variable(name, increment.shape.as_list())
         for name, increment in increments.items()
     ]
-    # An increment may be a constant. At the end of the input, when there is no
-    # batch to add, it must not be added either.
+    # Waits for all increments, so that the end of the input, which has no
+    # batch, does not add a constant increment.
     with v1.control_dependencies(list(increments.values())):
       update_op = v1.group(*[
           v.assign_add(increment, read_value=False)
@@ -78,7 +79,7 @@ def mean(values, weights=None):
 
 
 def mean_and_baseline(labels, weights):
-  """Returns the mean of labels, and the accuracy of the most common one.
+  """Returns the mean of labels and the accuracy of the most common label.
 
   Args:
     labels: tensor of 0 and 1.
@@ -91,7 +92,7 @@ def mean_and_baseline(labels, weights):
 
 
 def accuracy(labels, predictions, weights):
-  """Returns how often labels and predictions are equal."""
+  """Returns the weighted fraction of predictions that equal the labels."""
   v1 = tf_compat.v1
   return mean(
       v1.equal(v1.cast(labels, v1.float32), v1.cast(predictions, v1.float32)),
@@ -102,7 +103,7 @@ def precision_and_recall(labels, predictions, weights):
   """Returns the metrics precision and recall.
 
   Args:
-    labels: tensor; values other than 0 are positive.
+    labels: tensor; non-zero values are positive.
     predictions: tensor of bool.
     weights: see the module.
   """
@@ -131,7 +132,7 @@ def precision_and_recall(labels, predictions, weights):
 
 
 def _reached(weight_by_interval):
-  """Returns the weight of predictions above each of the thresholds."""
+  """Returns the weight of predictions above each threshold."""
   v1 = tf_compat.v1
   above = v1.cumsum(weight_by_interval, reverse=True)
   # No prediction is above the last threshold, 1.
@@ -150,9 +151,9 @@ def _roc_area(positives, negatives):
 def _pr_area(positives, negatives):
   """Returns the area under the precision-recall curve.
 
-  Between two thresholds the true positives are taken as a linear function of
-  all positives, as in section 4 of Davis and Goadrich, The Relationship Between
-  Precision-Recall and ROC Curves, ICML 2006. With tp = a + s p the area
+  Between two thresholds, the true positives are a linear function of all
+  positives, as in section 4 of Davis and Goadrich, The Relationship Between
+  Precision-Recall and ROC Curves, ICML 2006. With tp = a + s p, the area
   of precision tp / p over tp is, between p1 and p2,
   s (tp2 - tp1 + a log(p2 / p1)).
   """
@@ -172,20 +173,20 @@ def _pr_area(positives, negatives):
 
 
 def areas_under_curves(labels, predictions, weights):
-  """Returns the metrics area under the ROC curve, and under precision-recall.
+  """Returns the areas under the ROC curve and the precision-recall curve.
 
-  The curves have 200 thresholds, evenly from 0 to 1. The variables hold the
-  weight of the examples between each two of them.
+  The curves have 200 evenly spaced thresholds from 0 to 1. The variables hold
+  the weight of the examples between neighboring thresholds.
 
   Args:
-    labels: tensor; values other than 0 are positive.
+    labels: tensor; non-zero values are positive.
     predictions: float tensor of values from 0 to 1.
     weights: see the module.
   """
   v1 = tf_compat.v1
   num_intervals = _NUM_THRESHOLDS - 1
-  # A prediction on a threshold is not above it. A NaN is above none but the
-  # first, below 0, so a model that diverged gets values as well.
+  # A prediction equal to a threshold is not above the threshold. A NaN is above
+  # only the first threshold, below 0, so a diverged model has values, too.
   predictions = v1.where(
       v1.math.is_nan(predictions), v1.zeros_like(predictions),
       v1.clip_by_value(predictions, 0., 1.))
@@ -210,7 +211,7 @@ def at_thresholds(thresholds, labels, predictions, weights):
   """Returns accuracy, precision and recall at each threshold, by key.
 
   Args:
-    thresholds: tuple of float. A prediction above it is positive.
+    thresholds: tuple of float. A prediction above a threshold is positive.
     labels: tensor of 0 and 1.
     predictions: float tensor of values from 0 to 1.
     weights: see the module.

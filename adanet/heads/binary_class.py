@@ -17,8 +17,9 @@ from adanet.heads import single_head
 class BinaryClassHead(single_head.SingleHead):
   """Two classes, with the sigmoid cross entropy as loss.
 
-  Logits have the shape `[D0, ..., DN, 1]`; labels and weights too, or
-  `[D0, ..., DN]`. Labels are 0 and 1, or strings of `label_vocabulary`.
+  Logits have the shape `[D0, ..., DN, 1]`. Labels and weights have the same
+  shape, or `[D0, ..., DN]`. Labels are 0 and 1, or strings of
+  `label_vocabulary`.
 
   Predictions: `logits`, `logistic`, `probabilities`, `class_ids`, `classes`,
   `all_class_ids`, `all_classes`.
@@ -27,6 +28,11 @@ class BinaryClassHead(single_head.SingleHead):
   `recall`, `auc`, `auc_precision_recall`, `prediction/mean`, `label/mean`; and
   for each threshold `accuracy/positive_threshold_<t>`,
   `precision/positive_threshold_<t>`, `recall/positive_threshold_<t>`.
+
+  For example::
+
+      head = adanet.heads.BinaryClassHead(
+          thresholds=[.25, .75], label_vocabulary=["ham", "spam"])
   """
 
   def __init__(self, weight_column: Any = None,
@@ -39,18 +45,20 @@ class BinaryClassHead(single_head.SingleHead):
 
     Args:
       weight_column: see `RegressionHead`.
-      thresholds: floats between 0 and 1, or None. For each there are metrics of
-        the classifier that says 1 above it.
-      label_vocabulary: list or tuple of the two labels, str, that of class 0
-        first; None if the labels are numbers.
+      thresholds: floats between 0 and 1, or None. Each threshold adds metrics
+        of the classifier that predicts class 1 above the threshold.
+      label_vocabulary: list or tuple of the two labels (str) of class 0 and
+        class 1; None if the labels are numbers.
       loss_reduction: see `RegressionHead`.
       loss_fn: see `RegressionHead`; the losses have the shape
         `[D0, ..., DN, 1]`. None for the sigmoid cross entropy.
-      name: str, which ends the keys of metrics and summaries; or None.
+      name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: an argument is out of range.
-      TypeError: `weight_column` is none.
+      ValueError: a threshold is not between 0 and 1, `label_vocabulary` does
+        not have two different str, `loss_reduction` is unknown, or `loss_fn`
+        has other arguments.
+      TypeError: `weight_column` is neither a str nor a numeric column.
     """
     super().__init__(weight_column, loss_reduction, loss_fn, name)
     self._thresholds = _arguments.check_thresholds(thresholds)

@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The outputs that a head exports: tensors, and the kind of their signature.
+"""The exported outputs of a head: tensors and the kind of the signature.
 
-The signatures are as in `tf.estimator.export`'s classes of the same name.
+The signatures are as in the classes of the same name in `tf.estimator.export`.
 """
 
 import abc
@@ -13,20 +13,26 @@ from adanet.heads import _inputs
 
 
 class ExportOutput(abc.ABC):
-  """Tensors that a saved model serves under one signature."""
+  """Tensors that a saved model serves under a signature.
+
+  For example, in `Head.build` in mode "infer"::
+
+      return adanet.heads.HeadSpec(mode, predictions, export_outputs={
+          "serving_default": export_output.PredictOutput(predictions)})
+  """
 
   @abc.abstractmethod
   def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
-    """Returns the signature that maps inputs to these tensors.
+    """Returns the signature that maps inputs to the tensors of this output.
 
     Args:
-      receiver_tensors: dict from str to the tensor that is fed when serving.
+      receiver_tensors: dict from str to the tensor that requests feed.
 
     Returns:
       A `SignatureDef` proto.
 
     Raises:
-      ValueError: this kind of signature cannot have these inputs.
+      ValueError: `receiver_tensors` does not fit this kind of signature.
     """
 
 
@@ -45,7 +51,7 @@ def _check_tensor(argument, value, dtype_fits, expected):
 
 
 def _serialized_examples(receiver_tensors, method):
-  """Returns the one input that `classify` and `regress` signatures take."""
+  """Returns the only input of a `classify` or `regress` signature."""
   inputs = list(receiver_tensors.values())
   if len(inputs) == 1 and _is_tensor(inputs[0], _inputs.is_string):
     return inputs[0]
@@ -56,19 +62,24 @@ def _serialized_examples(receiver_tensors, method):
 
 
 class ClassificationOutput(ExportOutput):
-  """Scores of classes, their names, or both.
+  """Scores of classes, names of classes, or both.
+
+  For example::
+
+      export_output.ClassificationOutput(scores=probabilities, classes=names)
 
   Attributes:
     scores: float tensor of shape `[batch_size, n_classes]`, or None.
-    classes: string tensor. With `scores`, the name of the class of each score,
-      in the same shape; without, the best classes, best first. Or None.
+    classes: string tensor, or None. With `scores`, the names of the classes in
+      the same shape. Without `scores`, the best classes, best first.
   """
 
   def __init__(self, scores: Any = None, classes: Any = None):
-    """Checks the tensors; see the class for their meaning.
+    """Checks the tensors. See the class for their meaning.
 
     Raises:
-      ValueError: both are None, or one has the wrong type.
+      ValueError: both arguments are None, `scores` is no float tensor, or
+        `classes` is no string tensor.
     """
     if scores is None and classes is None:
       raise ValueError(
@@ -90,6 +101,10 @@ class ClassificationOutput(ExportOutput):
 class RegressionOutput(ExportOutput):
   """Predicted values.
 
+  For example::
+
+      export_output.RegressionOutput(predictions["predictions"])
+
   Attributes:
     value: float tensor.
   """
@@ -98,7 +113,7 @@ class RegressionOutput(ExportOutput):
     """Checks the tensor.
 
     Raises:
-      ValueError: it is no float tensor.
+      ValueError: `value` is no float tensor.
     """
     _check_tensor("value", value, _is_float, "a float tensor")
     self.value = value
@@ -112,6 +127,10 @@ class RegressionOutput(ExportOutput):
 class PredictOutput(ExportOutput):
   """Tensors of any kind, by name.
 
+  For example::
+
+      export_output.PredictOutput({"probabilities": probabilities})
+
   Attributes:
     outputs: dict from str to tensor.
   """
@@ -120,11 +139,12 @@ class PredictOutput(ExportOutput):
     """Checks the tensors.
 
     Args:
-      outputs: dict from str to tensor, or one tensor, which then has the name
-        "output". The parts of a tuple of str as key are joined by "/".
+      outputs: dict from str to tensor, or a single tensor, which gets the name
+        "output". A key may be a tuple of str, which are joined by "/".
 
     Raises:
-      ValueError: a key is no str or a value no tensor.
+      ValueError: a key in `outputs` is no str or tuple of str, or a value is no
+        tensor.
     """
     if not isinstance(outputs, dict):
       outputs = {"output": outputs}

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of heads: from logits and labels to losses and outputs."""
+"""The interface of heads, which map logits and labels to losses and outputs."""
 
 import abc
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
@@ -13,7 +13,7 @@ TRAIN = "train"
 EVAL = "eval"
 PREDICT = "infer"
 
-# The name under which a saved model serves if the caller gives none.
+# The signature that a saved model serves by default.
 DEFAULT_SERVING_KEY = "serving_default"
 # The names of the other signatures.
 CLASSIFY_SERVING_KEY = "classification"
@@ -25,23 +25,28 @@ _REGULARIZATION_KEY = "regularization_loss"
 
 
 class HeadSpec(NamedTuple):
-  """The values that a head made of logits and labels.
+  """The result of a head for logits and labels.
+
+  For example::
+
+      spec = head.create_estimator_spec(features, "eval", logits, labels)
+      print(spec.loss, sorted(spec.eval_metric_ops))
 
   Attributes:
     mode: str, "train", "eval" or "infer".
-    predictions: dict from key to tensor. A `MultiHead`'s keys are pairs of the
-      head's name and its key; other keys are str.
+    predictions: dict from key to tensor. Keys are str; a `MultiHead`'s keys are
+      pairs of the head's name and the head's key.
     loss: scalar tensor; None in mode "infer".
     train_op: the op that trains the model; None unless in mode "train".
     eval_metric_ops: dict from str to a pair `(value, update_op)` of a scalar
-      tensor and the op that adds a batch to it; empty unless in mode "eval".
-      All variables of these metrics are local variables.
+      tensor and the op that adds a batch; empty unless in mode "eval". All
+      variables of the metrics are local variables.
     export_outputs: dict from the name of a serving signature to an
       `export_output.ExportOutput`; None unless in mode "infer".
-    loss_terms: tuple of `LossTerm` that add up to the loss: how the loss of all
-      examples of an evaluation follows from the losses of batches. Or None.
-      Then, and for a part of the loss that the terms lack, a batch counts 1 if
-      `loss_reduction` is a sum, and else as many as its examples.
+    loss_terms: tuple of `LossTerm` that add up to the loss and weight the
+      batches in the loss of an evaluation; or None. A loss without terms, and
+      the part of the loss that the terms omit, has the weight 1 if
+      `loss_reduction` is a sum, and otherwise the number of examples.
   """
 
   mode: str
@@ -54,16 +59,26 @@ class HeadSpec(NamedTuple):
 
 
 class Head(abc.ABC):
-  """A task: how good logits are for labels, and what they predict.
+  """A task: the loss, metrics, predictions and exports of logits.
 
-  A subclass describes itself in its properties and makes everything but the
-  training op in `build`.
+  A subclass defines the properties and `build`, which returns everything except
+  the training op. For example::
+
+      class AbsoluteErrorHead(adanet.heads.Head):
+        name, logits_dimension, loss_reduction = None, 1, "sum_over_batch_size"
+
+        def build(self, features, mode, logits, labels, regularization_losses):
+          predictions = {"predictions": logits}
+          if mode == "infer":
+            return adanet.heads.HeadSpec(mode, predictions)
+          loss = tf.reduce_mean(tf.abs(logits[:, 0] - labels))
+          return adanet.heads.HeadSpec(mode, predictions, loss)
   """
 
   @property
   @abc.abstractmethod
   def name(self) -> Optional[str]:
-    """Str, which ends the keys of metrics and summaries; or None."""
+    """The suffix of the keys of metrics and summaries, or None."""
 
   @property
   @abc.abstractmethod
@@ -73,7 +88,7 @@ class Head(abc.ABC):
   @property
   @abc.abstractmethod
   def loss_reduction(self) -> str:
-    """How the losses of examples become one, as in `tf.keras.losses`."""
+    """The reduction of losses, a str as in `tf.keras.losses`."""
 
   @abc.abstractmethod
   def build(self, features: Any, mode: str, logits: Any, labels: Any,
@@ -81,10 +96,11 @@ class Head(abc.ABC):
     """Returns the `HeadSpec`, without a training op.
 
     Args:
-      features: see `create_estimator_spec`, also for the other arguments.
+      features: see `create_estimator_spec`.
       mode: "train", "eval" or "infer".
-      logits: tensor, or another structure that this head takes.
-      labels: the same; may be None for "infer".
+      logits: tensor, or a structure of tensors for this head.
+      labels: tensor, or a structure of tensors for this head; may be None in
+        mode "infer".
       regularization_losses: sequence of scalars, or None.
     """
 
@@ -101,27 +117,29 @@ class Head(abc.ABC):
       update_ops: Optional[Sequence[Any]] = None,
       regularization_losses: Optional[
           Sequence[Any]] = None) -> HeadSpec:
-    """Adds the head to the graph. The arguments are `tf.estimator`'s.
+    """Adds the head to the graph, with the arguments of `tf.estimator`.
 
     Args:
       features: dict from str to tensor. Only a head with a `weight_column`
-        reads it.
+        reads the features.
       mode: "train", "eval" or "infer", as in `tf.estimator.ModeKeys`.
       logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
-      labels: tensor; each head says of which shape. Needed to train and to
-        evaluate.
+      labels: tensor of the shape that the head describes. Required in the modes
+        "train" and "eval".
       optimizer: a Keras optimizer with `get_updates`, or None.
       trainable_variables: the variables that `optimizer` updates.
-      train_op_fn: function from the loss to the training op, or None. In mode
-        "train" either this or `optimizer` is needed.
+      train_op_fn: function from the loss to the training op, or None. Mode
+        "train" requires either `train_op_fn` or `optimizer`.
       update_ops: ops that run with each training step, or None.
-      regularization_losses: scalars that are added to the loss, or None.
+      regularization_losses: scalars to add to the loss, or None.
 
     Returns:
       A `HeadSpec`.
 
     Raises:
-      ValueError: an argument does not fit this head.
+      ValueError: `mode` is unknown; the static shape or type of `logits`,
+        `labels` or the weights does not fit this head; or mode "train" has
+        both or neither of `optimizer` and `train_op_fn`.
     """
     if mode not in (TRAIN, EVAL, PREDICT):
       raise ValueError('mode={!r}: expected "train", "eval" or "infer".'.format(
@@ -132,8 +150,8 @@ class Head(abc.ABC):
     spec = spec._replace(eval_metric_ops=spec.eval_metric_ops or {})
     if mode != TRAIN:
       return spec
-    # The scopes of tf.estimator's heads: they name a train_op_fn's ops and the
-    # tags of summaries.
+    # The scopes of tf.estimator's heads, which are part of the names of a
+    # train_op_fn's ops and of the tags of summaries.
     with v1.name_scope(""):
       with v1.name_scope("training"):
         train_op = _train_op(spec.loss, optimizer, trainable_variables,
@@ -146,7 +164,7 @@ class Head(abc.ABC):
     return spec._replace(train_op=train_op)
 
   def metric_key(self, key: str) -> str:
-    """Returns the key of a metric, with this head's name."""
+    """Returns the key of a metric with this head's name."""
     return f"{key}/{self.name}" if self.name else key
 
   def summary_key(self, key: str) -> str:
@@ -186,7 +204,7 @@ def _train_op(loss, optimizer, trainable_variables, train_op_fn, update_ops):
 
 
 def add_regularization(loss: Any, regularization_losses: Any) -> Any:
-  """Returns the loss with the regularization losses, if there are any."""
+  """Returns the loss plus the regularization losses, if any."""
   if regularization_losses is None:
     return loss
   return loss + tf_compat.v1.add_n(regularization_losses)
@@ -194,7 +212,7 @@ def add_regularization(loss: Any, regularization_losses: Any) -> Any:
 
 def regularization_terms(
     regularization_losses: Any) -> Tuple[mean_loss.LossTerm, ...]:
-  """Returns the term of the regularization losses, if there are any."""
+  """Returns the term of the regularization losses, if any."""
   if regularization_losses is None:
     return ()
   return (mean_loss.LossTerm(tf_compat.v1.add_n(regularization_losses)),)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mean loss over the batches of an evaluation.
 
-Batches differ in size: mostly the last one is shorter. So the weight of a
-batch is the divisor of its loss. The mean is then the loss of all examples,
-however they are cut into batches.
+Batches differ in size; usually the last batch is shorter. The divisor of a
+batch's loss is the weight of the batch. So the mean is the loss of all
+examples, regardless of the division into batches.
 """
 
 from typing import Any, NamedTuple, Sequence, Tuple
@@ -16,20 +16,28 @@ from adanet.heads import _metrics
 
 
 class LossTerm(NamedTuple):
-  """One of the terms that add up to the loss of a batch.
+  """A term of the sum that is the loss of a batch.
+
+  For example, in `Head.build`::
+
+      num_examples = tf.cast(tf.shape(labels)[0], tf.float32)
+      loss = tf.reduce_sum(tf.abs(logits[:, 0] - labels)) / num_examples
+      return adanet.heads.HeadSpec(
+          mode, predictions, loss,
+          loss_terms=(adanet.heads.LossTerm(loss, num_examples),))
 
   Attributes:
     value: scalar tensor.
     weight: scalar, the weight of the batch in the mean over all batches: the
-      number by which the head has divided the sum of its losses, such as that
-      of its examples. 1 if each batch counts the same.
+      number by which the head divided the sum of the losses, such as the number
+      of examples. 1 if all batches count equally.
   """
   value: Any
   weight: Any = 1.
 
 
 def _reduction(head):
-  """Returns how a head reduces its losses; None if it does not say."""
+  """Returns the loss reduction of a head; None for an unknown reduction."""
   for part in (head, *getattr(head, "_heads", ())):
     for name in ("loss_reduction", "_loss_reduction"):
       try:
@@ -41,10 +49,10 @@ def _reduction(head):
 
 
 def _weight(head, features, logits):
-  """Returns the weight of a batch for a loss that has no terms.
+  """Returns the weight of a batch for a loss without terms.
 
-  The heads of `tf.estimator` have the attributes of ours. Of one that does not
-  say how it reduces its losses, each example counts the same.
+  Heads of `tf.estimator` have the same attributes as heads of `adanet`. For a
+  head of unknown reduction, all examples count equally.
   """
   v1 = tf_compat.v1
   reduction = _reduction(head)
@@ -65,13 +73,14 @@ def terms_of(head: Any, spec: Any, features: Any,
              logits: Any) -> Tuple[LossTerm, ...]:
   """Returns the terms of the loss of a batch.
 
-  A loss that a user's head has added to those of ours is one more term.
+  A loss that a user's head adds to the loss of a head here is another term.
 
   Args:
-    head: a head of `adanet.heads` or `tf.estimator`, or a user's own.
-    spec: its spec of the batch, in mode "eval".
+    head: a head of `adanet.heads`, of `tf.estimator` or of a user.
+    spec: the head's spec of the batch, in mode "eval".
     features: dict from str to tensor.
-    logits: tensor of shape `[D0, ..., DN, logits_dimension]`, or dict of them.
+    logits: tensor of shape `[D0, ..., DN, logits_dimension]`, or dict of
+      tensors.
   """
   terms = tuple(getattr(spec, "loss_terms", None) or ())
   if len(terms) == 1 and terms[0].value is spec.loss:
@@ -89,18 +98,19 @@ def metric(terms: Sequence[LossTerm]) -> Tuple[Any, Any]:
   """Returns the metric of the mean loss over many batches.
 
   Args:
-    terms: of a batch, which the update op adds.
+    terms: the terms of a batch for the update op to add.
 
   Returns:
-    A pair `(value, update_op)` of scalar tensors; the second one returns the
+    A pair `(value, update_op)` of scalar tensors. The update op returns the
     value, too.
   """
   v1 = tf_compat.v1
   with v1.name_scope("mean_loss"):
-    # A user's own head may have a loss for each example.
+    # A user's head may have a loss for each example.
     values = [v1.reduce_mean(v1.cast(term.value, v1.float32)) for term in terms]
     weights = [v1.cast(term.weight, v1.float32) for term in terms]
-    # Not all are of the batch: at the end of the input, nothing must be added.
+    # Waits for all tensors, because some are constants, and the end of the
+    # input must not add a constant.
     with v1.control_dependencies(values + weights):
       means, updates = zip(*map(_mean, values, weights))
     with v1.control_dependencies(updates):
@@ -109,12 +119,12 @@ def metric(terms: Sequence[LossTerm]) -> Tuple[Any, Any]:
 
 
 def _mean(value, weight):
-  """Returns a function that reads the mean of a term, and its update op."""
+  """Returns a function that reads the mean of a term, and the update op."""
   v1 = tf_compat.v1
   total, count, first = (
       _metrics.variable(name, []) for name in ("total", "count", "first"))
-  # A batch as heavy as the first one counts 1. So where all are of one size,
-  # the mean is that of their losses to the last digit.
+  # A batch with the weight of the first batch counts 1. So for batches of equal
+  # size, the result is the mean of the losses to the last digit.
   known = first.read_value()
   unit = v1.where(v1.equal(known, 0.), weight, known)
   share = v1.div_no_nan(weight, unit)

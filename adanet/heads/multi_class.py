@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a task with one of several classes."""
+"""The head of a task with several exclusive classes."""
 
 from typing import Any, Callable, Dict, Optional, Sequence
 
@@ -13,16 +13,21 @@ from adanet.heads import single_head
 
 
 class MultiClassHead(single_head.SingleHead):
-  """One of `n_classes` classes, with the softmax cross entropy as loss.
+  """Exclusive classes, with the softmax cross entropy as loss.
 
-  Logits have the shape `[D0, ..., DN, n_classes]`; labels and weights have
-  `[D0, ..., DN, 1]` or `[D0, ..., DN]`. Labels are integers from 0, or strings
-  of `label_vocabulary`.
+  Logits have the shape `[D0, ..., DN, n_classes]`. Labels and weights have the
+  shape `[D0, ..., DN, 1]` or `[D0, ..., DN]`. Labels are integers from 0, or
+  strings of `label_vocabulary`.
 
   Predictions: `logits`, `probabilities`, `class_ids`, `classes`,
   `all_class_ids`, `all_classes`.
 
   Metrics: `average_loss`, `accuracy`.
+
+  For example::
+
+      head = adanet.heads.MultiClassHead(
+          3, label_vocabulary=["setosa", "versicolor", "virginica"])
   """
 
   def __init__(self, n_classes: int, weight_column: Any = None,
@@ -33,19 +38,21 @@ class MultiClassHead(single_head.SingleHead):
     """Makes a head.
 
     Args:
-      n_classes: int, at least 2. For 2, a `BinaryClassHead` needs one logit
-        only, and has more metrics.
+      n_classes: int, at least 2. For two classes, a `BinaryClassHead` needs
+        only a single logit and has more metrics.
       weight_column: see `RegressionHead`.
-      label_vocabulary: list or tuple of `n_classes` labels, str, in the order
+      label_vocabulary: list or tuple of `n_classes` labels (str) in the order
         of the class ids; None if the labels are integers.
       loss_reduction: see `RegressionHead`.
       loss_fn: see `RegressionHead`; the losses have the shape
         `[D0, ..., DN, 1]`. None for the softmax cross entropy.
-      name: str, which ends the keys of metrics and summaries; or None.
+      name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: an argument is out of range.
-      TypeError: `weight_column` is none.
+      ValueError: `n_classes` is less than 2 or no int, `label_vocabulary` does
+        not have `n_classes` different str, `loss_reduction` is unknown, or
+        `loss_fn` has other arguments.
+      TypeError: `weight_column` is neither a str nor a numeric column.
     """
     super().__init__(weight_column, loss_reduction, loss_fn, name)
     self._n_classes = _arguments.check_integer("n_classes", n_classes, 2)

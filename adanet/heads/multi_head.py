@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The head of several tasks at once."""
+"""The head of several simultaneous tasks."""
 
 import collections.abc
 from typing import Any, Optional, Sequence, Tuple
@@ -15,17 +15,23 @@ from adanet.heads import mean_loss
 
 
 class MultiHead(head.Head):
-  """Several heads; the loss is the weighted sum of theirs.
+  """Several heads, with the weighted sum of the heads' losses as loss.
 
-  Logits and labels are dicts from the name of a head to that head's input.
-  Logits may also be one tensor: its last dimension is divided among the heads
-  in their order.
+  Logits and labels are dicts from the name of a head to the input of the head.
+  Logits may also be a single tensor, whose last dimension is divided among the
+  heads in order.
 
-  Predictions have the keys `(<head's name>, <head's key>)`. Metrics are those
-  of all heads, and `loss/<head's name>` for each. The first head's default
-  signature is the default; the rest are `<head's name>` for a head's default
-  and `<head's name>/<signature>`, and `predict` has the predictions of all
-  heads.
+  Predictions have the keys `(<head's name>, <head's key>)`. Metrics are the
+  metrics of all heads and `loss/<head's name>` for each head. The default
+  signature of the export is the default signature of the first head. The other
+  signatures are `<name>` for the default of each head,
+  `<name>/<signature>`, and `predict` with the predictions of all heads.
+
+  For example::
+
+      head = adanet.heads.MultiHead([
+          adanet.heads.MultiClassHead(10, name="digit"),
+          adanet.heads.RegressionHead(name="size")], head_weights=[1., .1])
   """
 
   def __init__(self, heads: Sequence[Any],
@@ -33,13 +39,14 @@ class MultiHead(head.Head):
     """Makes a head.
 
     Args:
-      heads: `Head`s, or `tf.estimator`'s, with different names.
-      head_weights: floats, the weight of each head's loss in the sum; None if
-        all are 1.
+      heads: sequence of heads of `adanet.heads` or `tf.estimator`, with
+        different names.
+      head_weights: sequence of float, the weight of each head's loss in the
+        sum; None for weights of 1.
 
     Raises:
-      ValueError: there is no head, a name is missing or occurs twice, or the
-        number of weights is wrong.
+      ValueError: `heads` is empty, a head has no name or the name of another
+        head, or `head_weights` does not have a weight for each head.
     """
     self._heads = tuple(heads or ())
     self._head_weights = _arguments.check_heads(self._heads, head_weights)
@@ -69,7 +76,7 @@ class MultiHead(head.Head):
     """The loss reduction of all heads.
 
     Raises:
-      ValueError: it is not the same for all.
+      ValueError: the heads have different loss reductions.
     """
     reductions = {h.name: h.loss_reduction for h in self._heads}
     if len(set(reductions.values())) > 1:
@@ -79,7 +86,7 @@ class MultiHead(head.Head):
     return self._heads[0].loss_reduction
 
   def summary_key(self, key: str) -> str:
-    """See `Head`. The sum of the losses has no head's name in its tag."""
+    """See `Head`. The tag of the sum of the losses contains no name."""
     return key
 
   def build(self, features: Any, mode: str, logits: Any, labels: Any,
@@ -87,7 +94,7 @@ class MultiHead(head.Head):
     """See `Head`."""
     v1 = tf_compat.v1
     if mode == head.TRAIN:
-      _ = self.loss_reduction  # It must be the same for all.
+      _ = self.loss_reduction  # Must be the same for all heads.
     logits = self._read_logits(logits)
     labels = self._read_labels(labels, mode)
     specs = [
@@ -126,7 +133,7 @@ class MultiHead(head.Head):
                              regularization_losses)))
 
   def _check_names(self, argument, values):
-    """Checks that a dict has a value for each head."""
+    """Checks that a dict has an entry for each head."""
     missing = [h.name for h in self._heads if h.name not in values]
     if missing:
       raise ValueError(
@@ -158,7 +165,7 @@ class MultiHead(head.Head):
     return labels
 
   def _export(self, specs):
-    """Returns the outputs of all heads, and a default one."""
+    """Returns the outputs of all heads and a default output."""
     exported = {head.DEFAULT_SERVING_KEY: self._default_export(specs[0])}
     predictions = {}
     for h, spec in zip(self._heads, specs):
@@ -173,7 +180,7 @@ class MultiHead(head.Head):
     return exported
 
   def _default_export(self, spec):
-    """Returns the output that the first head serves by default."""
+    """Returns the default output of the first head."""
     outputs = spec.export_outputs
     if len(outputs) == 1:
       return next(iter(outputs.values()))

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a task where an example has any number of classes."""
+"""The head of a task with any number of classes for an example."""
 
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
@@ -13,23 +13,28 @@ from adanet.heads import single_head
 
 
 class MultiLabelHead(single_head.SingleHead):
-  """Any number of `n_classes` classes, each with the sigmoid cross entropy.
+  """Independent classes, with the sigmoid cross entropy of each class as loss.
 
   The loss of an example is the mean over the classes. Logits have the shape
-  `[D0, ..., DN, n_classes]`, and weights `[D0, ..., DN, 1]` or `[D0, ..., DN]`.
-  Labels are 0 and 1 in the shape of the logits; or a `SparseTensor` with the
-  ids of an example's classes, or strings of `label_vocabulary`, in its last
-  dimension.
+  `[D0, ..., DN, n_classes]`. Weights have the shape `[D0, ..., DN, 1]` or
+  `[D0, ..., DN]`. Labels are 0 and 1 in the shape of the logits; or a
+  `SparseTensor` whose last dimension lists the class ids of an example, or
+  strings of `label_vocabulary`.
 
-  Predictions: `logits`, `probabilities`, and, as in `tf.estimator` since
-  TensorFlow 2, `classes`: the names of all classes.
+  Predictions: `logits`, `probabilities` and, as in `tf.estimator` since
+  TensorFlow 2, `classes` with the names of all classes.
 
   Metrics: `average_loss`, `auc`, `auc_precision_recall`; for each threshold
   `accuracy/positive_threshold_<t>`, `precision/positive_threshold_<t>`,
   `recall/positive_threshold_<t>`; and for each class of
   `classes_for_class_based_metrics` `probability_mean/class<i>`,
-  `auc/class<i>`, `auc_precision_recall/class<i>`, with the label itself for
-  `class<i>` if there is a `label_vocabulary`.
+  `auc/class<i>`, `auc_precision_recall/class<i>`. With a `label_vocabulary`,
+  the label replaces `class<i>`.
+
+  For example::
+
+      head = adanet.heads.MultiLabelHead(
+          20, thresholds=[.5], classes_for_class_based_metrics=[0, 7])
   """
 
   def __init__(self, n_classes: int, weight_column: Any = None,
@@ -44,20 +49,23 @@ class MultiLabelHead(single_head.SingleHead):
     Args:
       n_classes: int, at least 2.
       weight_column: see `RegressionHead`.
-      thresholds: floats between 0 and 1, or None. For each there are metrics of
-        the classifier that says a class is there above it.
-      label_vocabulary: list or tuple of `n_classes` labels, str, in the order
+      thresholds: floats between 0 and 1, or None. Each threshold adds metrics
+        of the classifier that predicts all classes above the threshold.
+      label_vocabulary: list or tuple of `n_classes` labels (str) in the order
         of the class ids; None if the labels are numbers.
       loss_reduction: see `RegressionHead`.
       loss_fn: see `RegressionHead`; the losses have the shape
         `[D0, ..., DN, 1]`. None for the sigmoid cross entropy.
-      classes_for_class_based_metrics: the classes with metrics of their own, as
-        ids or as labels of `label_vocabulary`; or None.
-      name: str, which ends the keys of metrics and summaries; or None.
+      classes_for_class_based_metrics: the classes with separate metrics, as ids
+        or as labels of `label_vocabulary`; or None.
+      name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: an argument is out of range.
-      TypeError: `weight_column` is none.
+      ValueError: `n_classes` is less than 2 or no int, a threshold is not
+        between 0 and 1, `label_vocabulary` does not have `n_classes` different
+        str, `classes_for_class_based_metrics` has an unknown class,
+        `loss_reduction` is unknown, or `loss_fn` has other arguments.
+      TypeError: `weight_column` is neither a str nor a numeric column.
     """
     super().__init__(weight_column, loss_reduction, loss_fn, name)
     self._n_classes = _arguments.check_integer("n_classes", n_classes, 2)
@@ -89,7 +97,7 @@ class MultiLabelHead(single_head.SingleHead):
     return _inputs.check_label_range(labels, 1, self.title)
 
   def _indicators(self, labels):
-    """Returns 0 and 1 for each class, from the classes of each example."""
+    """Returns 0 or 1 for each class, from the classes of each example."""
     v1 = tf_compat.v1
     if self._label_vocabulary is not None and _inputs.is_string(labels.dtype):
       ids = _classes.look_up(labels.values, self._label_vocabulary)

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a task with numbers as labels."""
+"""The head of a task with numeric labels."""
 
 from typing import Any, Callable, Dict, Optional
 
@@ -17,12 +17,18 @@ class RegressionHead(single_head.SingleHead):
   """Regression, with the mean squared error as loss.
 
   Labels have the shape of the logits, `[D0, ..., DN, label_dimension]`, or
-  `[D0, ..., DN]` if `label_dimension` is 1. Weights have one of these shapes or
+  `[D0, ..., DN]` if `label_dimension` is 1. Weights have a shape of labels, or
   `[D0, ..., DN, 1]`.
 
   Predictions: `predictions` and, with `inverse_link_fn`, `logits`.
 
   Metrics: `average_loss`, `prediction/mean`, `label/mean`.
+
+  For example, for Poisson regression::
+
+      head = adanet.heads.RegressionHead(
+          loss_fn=lambda labels, logits: tf.nn.log_poisson_loss(labels, logits),
+          inverse_link_fn=tf.exp)
   """
 
   loss_per_logit = True
@@ -35,22 +41,24 @@ class RegressionHead(single_head.SingleHead):
     """Makes a head.
 
     Args:
-      label_dimension: int, the number of labels of an example.
-      weight_column: the name of the feature with the weights of examples, or a
-        `tf.feature_column.numeric_column` of it; None for no weights.
-      loss_reduction: str, how the losses of examples become one:
-        "sum_over_batch_size" is the mean over all labels, "sum" the sum. The
-        names of `tf.compat.v1.losses.Reduction` do too.
-      loss_fn: function `(labels, logits)`, and `features` or `loss_reduction`
-        if it has arguments of that name, to the losses, a tensor in the shape
-        of the logits. None for the squared errors.
+      label_dimension: int, at least 1, the number of labels of an example.
+      weight_column: the name of the feature with the weights of examples, or
+        the `tf.feature_column.numeric_column` of the feature; None for no
+        weights.
+      loss_reduction: str, the reduction of the losses of examples to the loss
+        of a batch: "sum_over_batch_size" for the mean over all labels, "sum"
+        for the sum, or a value of `tf.compat.v1.losses.Reduction`.
+      loss_fn: function `(labels, logits)` that returns the losses as a tensor
+        in the shape of the logits. The function may also take `features` and
+        `loss_reduction`. None for the squared errors.
       inverse_link_fn: function from logits to predictions, such as `tf.exp` in
         Poisson regression. None if the logits are the predictions.
-      name: str, which ends the keys of metrics and summaries; or None.
+      name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: an argument is out of range.
-      TypeError: `weight_column` is none.
+      ValueError: `label_dimension` is less than 1 or no int, `loss_reduction`
+        is unknown, or `loss_fn` has other arguments.
+      TypeError: `weight_column` is neither a str nor a numeric column.
     """
     super().__init__(weight_column, loss_reduction, loss_fn, name)
     self._logits_dimension = _arguments.check_integer(

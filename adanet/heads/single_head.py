@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The heads that take one tensor of logits and have a loss for each example."""
+"""Heads with a single tensor of logits and a loss for each example."""
 
 import abc
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
@@ -15,11 +15,11 @@ from adanet.heads import mean_loss
 
 
 class LabeledBatch(NamedTuple):
-  """A batch of examples once it has labels.
+  """A batch of examples with labels.
 
   Attributes:
     logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
-    labels: tensor of the label values, in the shape that the head asks for.
+    labels: tensor of the label values, in the shape from `read_labels`.
     losses: tensor of shape `[D0, ..., DN, 1 or logits_dimension]`.
     weights: float32 tensor that broadcasts to the shape of `losses`, or None.
     predictions: dict from str to tensor.
@@ -33,14 +33,14 @@ class LabeledBatch(NamedTuple):
 
 
 class SingleHead(head.Head):
-  """Base class of a head without heads in it."""
+  """Base class of all heads except `MultiHead`."""
 
-  # Whether each logit has a loss and, if the user likes, a weight of its own.
+  # Whether each logit has a separate loss and optionally a separate weight.
   loss_per_logit = False
 
   def __init__(self, weight_column: Any, loss_reduction: str,
                loss_fn: Optional[Callable[..., Any]], name: Optional[str]):
-    """Checks the arguments that all of these heads have."""
+    """Checks the common arguments of all subclasses."""
     _arguments.check_weight_column(weight_column)
     _losses.check_reduction(loss_reduction)
     self._optional_loss_arguments = _arguments.check_loss_fn(loss_fn)
@@ -61,17 +61,17 @@ class SingleHead(head.Head):
 
   @property
   def weight_column(self) -> Any:
-    """The feature with the weights of examples, as it was given; or None."""
+    """The argument `weight_column`: the weights of examples, or None."""
     return self._weight_column
 
   @property
   def loss_fn(self) -> Optional[Callable[..., Any]]:
-    """The function of the losses in place of `default_losses`, or None."""
+    """The function that replaces `default_losses`, or None."""
     return self._loss_fn
 
   @property
   def title(self) -> str:
-    """The head's name in errors."""
+    """The description of the head in errors."""
     kind = type(self).__name__
     return f"{kind} {self._name!r}" if self._name else kind
 
@@ -80,13 +80,13 @@ class SingleHead(head.Head):
     """Returns the labels as numbers, after checking them.
 
     Args:
-      labels: the labels that `input_fn` returned; may be None.
+      labels: the labels from `input_fn`; may be None.
       logits: float32 tensor of shape `[D0, ..., DN, logits_dimension]`.
     """
 
   @abc.abstractmethod
   def default_losses(self, labels: Any, logits: Any) -> Any:
-    """Returns the loss of each example, if there is no `loss_fn`.
+    """Returns the loss of each example for a head without a `loss_fn`.
 
     Args:
       labels: tensor, as from `read_labels`.
@@ -111,10 +111,10 @@ class SingleHead(head.Head):
 
   @abc.abstractmethod
   def measure(self, batch: LabeledBatch) -> Dict[str, Any]:
-    """Returns all metrics except of losses, without this head's name.
+    """Returns all metrics except losses, by key without this head's name.
 
     Args:
-      batch: the `LabeledBatch` that the update ops add.
+      batch: the `LabeledBatch` for the update ops to add.
     """
 
   def build(self, features: Any, mode: str, logits: Any, labels: Any,

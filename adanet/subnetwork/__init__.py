@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Candidate networks, and their makers."""
+"""Candidate networks, builders and generators."""
 
 from adanet.subnetwork.generator import Builder
 from adanet.subnetwork.generator import Generator

@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A subnetwork, the builder that makes one, and the generator of builders.
+"""Subnetworks, builders of subnetworks, and generators of builders.
 
-See Cortes et al. 2017, https://arxiv.org/abs/1607.01097, for the term: there a
-subnetwork is h, its last layer and its complexity r(h).
+In Cortes et al. 2017, https://arxiv.org/abs/1607.01097, a subnetwork is h, the
+last layer, with the complexity r(h).
 """
 
 import abc
@@ -20,9 +20,14 @@ class TrainOpSpec(
                            ["train_op", "chief_hooks", "hooks"])):
   """How to train a subnetwork or an ensemble.
 
+  For example, in `Builder.build_subnetwork_train_op`::
+
+      return adanet.subnetwork.TrainOpSpec(
+          train_op, hooks=[tf.train.StepCounterHook()])
+
   Attributes:
-    train_op: the op of one step.
-    chief_hooks: tuple of `tf.train.SessionRunHook` that run on the chief only.
+    train_op: the op of a training step.
+    chief_hooks: tuple of `tf.train.SessionRunHook` that run only on the chief.
     hooks: tuple of `tf.train.SessionRunHook` that run on every worker.
   """
 
@@ -46,7 +51,7 @@ def _check_same_heads(last_layer, logits):
 
 
 def _check_persisted_tensors(tensors, path):
-  """Checks that it is a dict, and that no dict below it is empty."""
+  """Checks that `tensors` is a dict without empty dicts as values."""
   if not isinstance(tensors, dict):
     raise ValueError(f"{path}={tensors!r}: expected a dict, or None.")
   for key, value in tensors.items():
@@ -63,21 +68,27 @@ class Subnetwork(
         "last_layer", "logits", "complexity", "persisted_tensors", "shared",
         "local_init_ops"
     ])):
-  """One network of an ensemble: `Builder.build_subnetwork` returns it.
+  """A network of an ensemble, as returned by `Builder.build_subnetwork`.
+
+  For example, in `Builder.build_subnetwork`::
+
+      last_layer = keras.layers.Dense(64, activation="relu")(features["pixels"])
+      logits = keras.layers.Dense(logits_dimension)(last_layer)
+      return adanet.Subnetwork(last_layer, logits, complexity=1.,
+                               shared={"num_layers": 1})
 
   Attributes:
     last_layer: float tensor of shape [batch_size, last_layer_size], the layer
       before the logits; h in the paper. Mixture weights of type MATRIX multiply
-      it. For a multi-head a dict from head to tensor.
+      the last layer. For a multi-head, a dict from head to tensor.
     logits: float tensor of shape [batch_size, logits_dimension], or a dict with
-      the same keys as `last_layer`. The subnetwork trains on them. Mixture
-      weights of type SCALAR and VECTOR multiply them.
-    complexity: number or tensor of shape [], r(h) in the paper. The ensemble
-      pays for it, see `ComplexityRegularizedEnsembler`.
-    persisted_tensors: deprecated, use `shared`. Dict from name to tensor or
-      another dict, or None.
-    shared: anything that builders of this and later iterations may want to
-      read, or None.
+      the same keys as `last_layer`. The subnetwork trains on the logits.
+      Mixture weights of type SCALAR and VECTOR multiply the logits.
+    complexity: number or tensor of shape [], r(h) in the paper, for the penalty
+      of the ensemble. See `ComplexityRegularizedEnsembler`.
+    persisted_tensors: dict from name to tensor or dict, or None. Deprecated:
+      use `shared`.
+    shared: any object for builders of this and later iterations, or None.
     local_init_ops: tuple of ops that initialize local variables.
   """
 
@@ -88,9 +99,9 @@ class Subnetwork(
     """Makes a subnetwork.
 
     Raises:
-      ValueError: `last_layer`, `logits` or `complexity` is None, the heads of
-        the first two differ, or `persisted_tensors` is no dict or has an empty
-        one in it.
+      ValueError: `last_layer`, `logits` or `complexity` is None; the heads of
+        `last_layer` and `logits` differ; or `persisted_tensors` is no dict or
+        contains an empty dict.
     """
     for name, value in (("last_layer", last_layer), ("logits", logits),
                         ("complexity", complexity)):
@@ -110,21 +121,36 @@ class Subnetwork(
 
 @six.add_metaclass(abc.ABCMeta)
 class Builder:
-  """Makes one candidate subnetwork of an iteration.
+  """Makes a candidate subnetwork of an iteration.
 
-  Of the two methods, the graph of an iteration calls first
-  `build_subnetwork` and then `build_subnetwork_train_op`, each once. (With
-  `BalancedStrategy(costs="measured")` there is one more graph.) In both,
-  `tf.train.get_global_step()` is the iteration's own step.
+  Each graph of an iteration calls `build_subnetwork` once and then
+  `build_subnetwork_train_op` once. `BalancedStrategy(costs="measured")` builds
+  an additional graph. In both methods, `tf.train.get_global_step()` is the step
+  of the iteration.
+
+  For example::
+
+      class LinearBuilder(adanet.subnetwork.Builder):
+        name = "linear"
+
+        def build_subnetwork(self, features, labels, logits_dimension, training,
+                             iteration_step, summary, previous_ensemble=None):
+          logits = keras.layers.Dense(logits_dimension)(features["pixels"])
+          return adanet.Subnetwork(features["pixels"], logits, complexity=1.)
+
+        def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
+                                      iteration_step, summary,
+                                      previous_ensemble):
+          return tf.train.AdamOptimizer().minimize(loss, var_list=var_list)
 
   Attributes:
     cost: number greater than 0, the cost of a training step of the subnetwork;
-      None if that is not known. Only `BalancedStrategy(costs="measured")` asks,
-      at the start of each iteration. Only ratios count, so any unit will do.
-      All builders of an iteration have a cost, and nothing is timed; or none
-      has one, and the chief times a few steps of each.
-    size: the memory that the subnetwork's variables take, in the same way. Only
-      `BalancedStrategy(sizes="measured")` asks.
+      None for an unknown cost. Read only by `BalancedStrategy` with
+      `costs="measured"` at the start of each iteration. The unit is arbitrary.
+      Either all builders of an iteration have a cost, or no builder has a cost
+      and the chief times a few steps of each subnetwork.
+    size: the memory of the subnetwork's variables, with the same rules. Read
+      only by `BalancedStrategy` with `sizes="measured"`.
   """
 
   cost: Optional[float] = None
@@ -133,9 +159,9 @@ class Builder:
   @property
   @abc.abstractmethod
   def name(self) -> str:
-    """The name of the subnetwork, unique in its iteration.
+    """The name of the subnetwork, unique in the iteration.
 
-    It becomes a part of variable names and of file names.
+    The name is part of the names of variables and files.
     """
 
   @abc.abstractmethod
@@ -144,19 +170,20 @@ class Builder:
                        previous_ensemble: Any = None) -> Subnetwork:
     """Builds the ops and the variables of the subnetwork.
 
-    An override may leave `labels` and `previous_ensemble` out, and may take a
-    `config`, the `RunConfig`. Where all ensembles are fitted and no builder
-    asks for `previous_ensemble`, here or in `build_subnetwork_train_op`,
-    subnetworks of earlier iterations are not built for training.
+    An override may omit `labels` and `previous_ensemble`, and may take the
+    `RunConfig` as `config`. If all ensembles are fitted and no builder takes
+    `previous_ensemble` here or in `build_subnetwork_train_op`, the training
+    graph omits the subnetworks of earlier iterations.
 
     Args:
-      features: dict from name to tensor, as the input function returned it.
-      labels: tensor, or dict from head to tensor for a multi-head. None where
-        there are none: in predictions and exports.
+      features: dict from name to tensor, the return value of the input
+        function.
+      labels: tensor, or dict from head to tensor for a multi-head. None in
+        predictions and exports.
       logits_dimension: int, the size of the last dimension of the logits; for a
-        multi-head a dict from head to int.
-      training: bool, whether the graph is for training. A subnetwork of an
-        earlier iteration is built again with False.
+        multi-head, a dict from head to int.
+      training: bool, whether the graph is for training. Subnetworks of earlier
+        iterations are rebuilt with False.
       iteration_step: int64 tensor of shape [], the steps since the iteration
         began.
       summary: `Summary` of this subnetwork, for TensorBoard.
@@ -171,39 +198,49 @@ class Builder:
   def build_subnetwork_train_op(self, subnetwork: Subnetwork, loss: Any,
                                 var_list: Any, labels: Any, iteration_step: Any,
                                 summary: Any, previous_ensemble: Any) -> Any:
-    """Builds the op that trains the subnetwork for one step.
+    """Builds the op of a training step of the subnetwork.
 
-    An override may leave `previous_ensemble` out; see `build_subnetwork`.
+    An override may omit `previous_ensemble`. See `build_subnetwork`.
 
     Args:
-      subnetwork: the `Subnetwork` that `build_subnetwork` returned.
+      subnetwork: the return value of `build_subnetwork`.
       loss: float tensor of shape [], the head's loss of the subnetwork's
         logits.
-      var_list: list of the trainable variables that `build_subnetwork` made.
+      var_list: list of the trainable variables from `build_subnetwork`.
       labels: as for `build_subnetwork`.
       iteration_step: as for `build_subnetwork`.
       summary: as for `build_subnetwork`.
       previous_ensemble: as for `build_subnetwork`.
 
     Returns:
-      An op, or a `TrainOpSpec`. It must not increment the global step.
+      An op or a `TrainOpSpec`. The op must not increment the global step.
     """
 
   def build_subnetwork_report(self) -> Any:
-    """Returns the record about the subnetwork at the end of the iteration.
+    """Returns the report of the subnetwork for the end of the iteration.
 
-    It is called once, after `build_subnetwork` and before
-    `build_subnetwork_train_op`, and so must not use the latter's results.
+    This method is called once, after `build_subnetwork` and before
+    `build_subnetwork_train_op`, so results of the latter are not available.
 
     Returns:
-      A `Report`, or None to record the name and the head's metrics only.
+      A `Report`, or None to report only the name and the head's metrics.
     """
     return None
 
 
 @six.add_metaclass(abc.ABCMeta)
 class Generator:
-  """Makes the builders of each iteration: the search space."""
+  """Makes the builders of each iteration: the search space.
+
+  For example::
+
+      class GrowingGenerator(adanet.subnetwork.Generator):
+
+        def generate_candidates(self, previous_ensemble, iteration_number,
+                                previous_ensemble_reports, all_reports, config):
+          return [DenseBuilder(num_layers=iteration_number + extra)
+                  for extra in (1, 2)]
+  """
 
   @abc.abstractmethod
   def generate_candidates(self, previous_ensemble: Any, iteration_number: int,
@@ -211,9 +248,9 @@ class Generator:
                           config: Any) -> List[Builder]:
     """Returns the builders of an iteration.
 
-    It is asked again whenever the graph is rebuilt, so the same arguments must
-    give the same builders. An override may leave `config` out, and
-    `previous_ensemble`, which costs what its subnetworks cost to build.
+    Every rebuild of the graph calls this method again, so equal arguments must
+    give equal builders. An override may omit `config` and `previous_ensemble`;
+    without `previous_ensemble`, the earlier subnetworks need not be built.
 
     Args:
       previous_ensemble: the `Ensemble` that won the previous iteration, or None
@@ -227,26 +264,32 @@ class Generator:
       config: `RunConfig`.
 
     Returns:
-      List of `Builder`, with different names.
+      List of `Builder` objects with different names.
     """
 
 
 class SimpleGenerator(Generator):
-  """Gives the same builders in every iteration."""
+  """Returns the same builders in every iteration.
+
+  For example::
+
+      generator = adanet.subnetwork.SimpleGenerator(
+          [DenseBuilder(num_layers=1), DenseBuilder(num_layers=2)])
+  """
 
   def __init__(self, subnetwork_builders: List[Builder]) -> None:
     """Makes a generator.
 
     Args:
-      subnetwork_builders: list of `Builder`.
+      subnetwork_builders: list of `Builder` objects with different names.
     """
     self._subnetwork_builders = subnetwork_builders
 
   def _same_builders(
       self, iteration_number: int, previous_ensemble_reports: Any,
       all_reports: Any, config: Any = None) -> List[Builder]:
-    """See `Generator`. It asks for no `previous_ensemble`."""
+    """See `Generator`. This override omits `previous_ensemble`."""
     return self._subnetwork_builders
 
-  # Not defined by that name: for mypy, an argument of `Generator` is missing.
+  # Assigned, because mypy rejects an override that omits an argument.
   generate_candidates: Any = _same_builders

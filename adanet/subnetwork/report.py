@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a search about each subnetwork.
+"""The reports of a search about each subnetwork.
 
-A builder describes it as a `Report` of tensors that are part of the graph. At
-the end of an iteration they are evaluated into a `MaterializedReport`, which
-holds plain values and is given to the generator.
+A builder describes a subnetwork as a `Report` of tensors in the graph. The end
+of an iteration evaluates the tensors to a `MaterializedReport` of plain values
+for the generator.
 """
 
 import collections
@@ -15,7 +15,7 @@ from adanet import tf_compat
 
 
 def _check_dtype(name, tensor):
-  """Checks that report files have a field for values of the tensor's type."""
+  """Checks that report files can hold values of the tensor's type."""
   tf = tf_compat.v1
   accepted = (tf.bool, tf.int32, tf.float32, tf.float64, tf.string)
   if tensor.dtype.base_dtype not in accepted:
@@ -65,18 +65,25 @@ def _checked_metric(name, metric):
 
 class Report(
     collections.namedtuple("Report", ["hparams", "attributes", "metrics"])):
-  """The record to make about a subnetwork.
+  """The values to report about a subnetwork.
+
+  For example, in `Builder.build_subnetwork_report`::
+
+      return adanet.subnetwork.Report(
+          hparams={"num_layers": 2},
+          attributes={"weight_norm": tf.norm(self.weights)},
+          metrics={})
 
   Attributes:
     hparams: dict from name to int, float, bool or str: values that define the
-      builder, such as its number of layers.
+      builder, such as the number of layers.
     attributes: dict from name to tensor of shape []: values that may change
-      while the subnetwork trains, such as the norm of its weights. Types: bool,
-      int32, float32, float64, string.
-    metrics: dict from name to `(value, update_op)`, as functions of
-      `tf.metrics` return it; a Keras metric is turned into one. They are
-      evaluated over the data of the report materializer. Types as for
-      `attributes`. A metric of another shape is left out with a warning.
+      during training, such as the norm of the weights. Types: bool, int32,
+      float32, float64, string.
+    metrics: dict from name to a pair `(value, update_op)` as from `tf.metrics`,
+      or to a Keras metric, evaluated on the data of the report materializer.
+      Values have shape [] and a type as for `attributes`. A metric of another
+      shape is dropped with a warning.
   """
 
   def __new__(cls, hparams: Dict[str, Any], attributes: Dict[str, Any],
@@ -84,7 +91,9 @@ class Report(
     """Makes a report.
 
     Raises:
-      ValueError: a value is not of the type that the class's docstring says.
+      ValueError: a value in `hparams` is no int, float, bool or str; a value in
+        `attributes` is no tensor of shape [] and of a supported type; or a
+        value in `metrics` is neither a pair nor a Keras metric.
     """
     for key, value in hparams.items():
       _check_hparam(f"hparams[{key!r}]", value)
@@ -107,10 +116,15 @@ class MaterializedReport(
         "iteration_number", "name", "hparams", "attributes", "metrics",
         "included_in_final_ensemble"
     ])):
-  """The record of a search about a subnetwork at the end of an iteration.
+  """The reported values of a subnetwork at the end of an iteration.
+
+  For example, in `Generator.generate_candidates`::
+
+      num_layers = max((report.hparams["num_layers"]
+                        for report in previous_ensemble_reports), default=0)
 
   Attributes:
-    iteration_number: int, from 0: when the subnetwork was built.
+    iteration_number: int, from 0, the iteration of the subnetwork.
     name: str, the builder's name.
     hparams: dict from name to int, float, bool or str, as in the `Report`.
     attributes: dict from name to int, float, bool or str.

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How builders and ensemblers record values for TensorBoard."""
+"""Records values of builders and ensemblers for TensorBoard."""
 
 import abc
 import contextlib
@@ -11,20 +11,25 @@ import six
 
 @six.add_metaclass(abc.ABCMeta)
 class Summary:
-  """Records values of one subnetwork, or of one ensemble, for TensorBoard.
+  """Records values of a subnetwork or an ensemble for TensorBoard.
 
-  Each subnetwork and each ensemble has its own, which writes into a folder of
-  its own. The same tag in two folders is one chart with two curves, so a name
-  needs no mention of the candidate.
+  Each subnetwork and each ensemble has a separate `Summary`, which writes to a
+  separate folder. TensorBoard shows equal tags of different folders as curves
+  of the same chart, so a name need not include the candidate.
 
-  In each method, `name` is the tag, after the open name scopes; `family`, if
-  given, comes before it as the group of the tag; `description` is a text for
-  TensorBoard. Each returns the summary as a string tensor of shape [].
+  For example, in `Builder.build_subnetwork`::
+
+      summary.scalar("complexity", complexity)
+      summary.histogram("last_layer", last_layer)
+
+  In all methods, `name` is the tag after the open name scopes, `family` is an
+  optional group before the tag, and `description` is a text for TensorBoard.
+  All methods return the summary as a string tensor of shape [].
   """
 
   @contextlib.contextmanager
   def current_scope(self) -> Iterator[None]:
-    """Leaves the name scope that is open now out of the tags made inside."""
+    """Omits the current name scope from tags that are made in the context."""
     yield
 
   @abc.abstractmethod
@@ -33,7 +38,10 @@ class Summary:
     """Records a number.
 
     Args:
-      tensor: number or tensor of shape []; it is written as float32.
+      name: str.
+      tensor: number or tensor of shape [], written as float32.
+      family: str or None.
+      description: str or None.
     """
 
   @abc.abstractmethod
@@ -43,23 +51,28 @@ class Summary:
     """Records images.
 
     Args:
-      name: str. The images are tagged `<name>/image/0`, `<name>/image/1`, ...,
-        and a single one `<name>/image`.
+      name: str. The tags of images are `<name>/image/0`, `<name>/image/1`, ...;
+        the tag of a single image is `<name>/image`.
       tensor: uint8 or float tensor of shape [images, height, width, channels],
-        with 1 (gray), 3 (RGB) or 4 (RGBA) channels. Floats are scaled, image by
-        image, to [0, 255].
-      max_outputs: int, how many of the images to record, from the first.
+        with 1 (gray), 3 (RGB) or 4 (RGBA) channels. Floats are scaled to
+        [0, 255] in each image.
+      max_outputs: int, the maximum number of images to record, from the first.
+      family: str or None.
+      description: str or None.
     """
 
   @abc.abstractmethod
   def histogram(self, name: str, values: Any, family: Optional[str] = None,
                 buckets: Optional[int] = None,
                 description: Optional[str] = None) -> Any:
-    """Records how values are distributed.
+    """Records the distribution of values.
 
     Args:
-      values: tensor of numbers, of any shape, all finite.
+      name: str.
+      values: tensor of finite numbers, of any shape.
+      family: str or None.
       buckets: int, the number of buckets, or None for the default.
+      description: str or None.
     """
 
   @abc.abstractmethod
@@ -70,9 +83,11 @@ class Summary:
     """Records sounds.
 
     Args:
-      name: str. Tags are as for `image`, with `audio` in place of `image`.
+      name: str. The tags are as for `image`, with `audio` in place of `image`.
       tensor: float tensor of shape [clips, frames, channels], in [-1, 1].
-      sample_rate: number or tensor of shape [], in Hz, above 0.
-      max_outputs: int, how many of the clips to record, from the first.
+      sample_rate: number or tensor of shape [], in Hz, greater than 0.
+      max_outputs: int, the maximum number of clips to record, from the first.
+      family: str or None.
       encoding: "wav", or None for the default.
+      description: str or None.
     """
