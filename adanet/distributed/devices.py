@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From an op's name to the parameter server that its variable lives on.
+"""Places variables on parameter servers by the names of their ops.
 
-Workers that build different parts of a graph create their ops in different
-orders, so a placement by order of creation differs between them. A placement by
+Workers that build different parts of a graph create ops in different orders. So
+a placement by order of creation differs between workers, and a placement by
 name does not.
 """
 
@@ -29,22 +29,29 @@ def _op_name_hash(op):
 
 
 class OpNameHashStrategy:
-  """Spreads ops over tasks by the hash of their names.
+  """Distributes ops among tasks by the hash of the op's name.
 
-  A `ps_strategy` for `tf.compat.v1.train.replica_device_setter`.
+  For example::
+
+      device_fn = tf.compat.v1.train.replica_device_setter(
+          ps_tasks=3, ps_strategy=devices.OpNameHashStrategy(3))
   """
 
   def __init__(self, num_tasks: int):
-    """Makes a strategy for `num_tasks` parameter servers, at least 1.
+    """Makes a strategy.
+
+    Args:
+      num_tasks: int, at least 1, the number of parameter servers.
 
     Raises:
-      TypeError, ValueError: `num_tasks` is not an integer, or less than 1.
+      TypeError: `num_tasks` is not an integer.
+      ValueError: `num_tasks` is less than 1.
     """
     self._num_tasks = _arguments.check_integer(
         "num_tasks", num_tasks, at_least=1)
 
   def __call__(self, op: Any) -> int:
-    """Returns the task that `op` belongs to.
+    """Returns the task for `op`.
 
     Args:
       op: a `tf.Operation`, or any object with a `name`.
@@ -56,7 +63,7 @@ class OpNameHashStrategy:
     return _op_name_hash(op) % self._num_tasks
 
 
-_OpNameHashStrategy = OpNameHashStrategy  # The name that AdaNet 0.9 gave it.
+_OpNameHashStrategy = OpNameHashStrategy  # The name in AdaNet 0.9.
 
 
 class _ParameterServers:
@@ -67,7 +74,7 @@ class _ParameterServers:
     self.device_function = self._device_function()
 
   def device(self, op):
-    """Returns the device, as str, of an op that holds a variable."""
+    """Returns the device (str) of an op that holds a variable."""
     name_hash = _op_name_hash(op)
     if isinstance(self._tasks, wrap_around.Interval):
       task = self._tasks.part_of_hash(name_hash)
@@ -76,7 +83,7 @@ class _ParameterServers:
     return f"/job:ps/task:{task}"
 
   def _device_function(self):
-    """Returns the device function, of ops, for the scope in a graph."""
+    """Returns the device function of the scope in a graph."""
     variable_ops = tf_compat.STANDARD_PS_OPS
     device_spec = tf_compat.v1.DeviceSpec
 
@@ -98,15 +105,15 @@ class _ParameterServers:
   def variable_creator(self):
     """Returns the variable creator for the scope outside a graph.
 
-    There is no op there to ask for its device, and TensorFlow adds the job of
-    this task to each device that a scope names. So a device counts as explicit
-    if it is not the one outside this scope.
+    Outside a graph there is no op with a device, and TensorFlow adds the job of
+    this task to the device of every scope. So a device other than the device
+    outside this scope counts as explicit.
     """
     device_outside = tensorflow_internals.eager_device()
 
     def create(next_creator, **kwargs):
-      # A strategy of tf.distribute places its variables explicitly. If its
-      # scope is outside this one, it does so after this creator.
+      # A strategy of tf.distribute places variables explicitly. A strategy
+      # scope outside this scope does so after this creator.
       if tf_compat.v1.distribute.has_strategy():
         return next_creator(**kwargs)
       with tf_compat.v1.init_scope():
@@ -128,12 +135,12 @@ def _makes_variables_eagerly():
     return True
   if not v1.get_default_graph().building_function:
     return False
-  with v1.init_scope():  # Takes longer than all the rest of entering a scope.
+  with v1.init_scope():  # The slowest part of entering a scope.
     return v1.executing_eagerly()
 
 
-# Without it, every entry of a scope would cost as much as a first entry, see
-# benchmarks/scope.py. A tuple of tasks and an interval may be equal: typed.
+# Cached, because creating the object dominates the cost of entering a scope,
+# see benchmarks/scope.py. Typed, because a tuple may equal an interval.
 _parameter_servers = functools.lru_cache(
     maxsize=1024, typed=True)(_ParameterServers)
 
@@ -143,10 +150,10 @@ class _VariablesScope(contextlib.ContextDecorator):
 
   def __init__(self, tasks):
     self._tasks = tasks
-    self._open = []  # One for each time it was entered and not left.
+    self._open = []  # A scope for each entry without an exit.
 
   def _recreate_cm(self):
-    return variables_on(self._tasks)  # A decorated function is called often.
+    return variables_on(self._tasks)  # For each call of a decorated function.
 
   def __enter__(self):
     parameter_servers = _parameter_servers(self._tasks)
@@ -164,16 +171,21 @@ class _VariablesScope(contextlib.ContextDecorator):
 
 def variables_on(tasks: Union[Iterable[int], wrap_around.Interval]
                  ) -> ContextManager[None]:
-  """A scope that puts variables on parameter servers, by their names' hashes.
+  """A scope that puts variables on parameter servers by the hash of the name.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
-  unless its device names a job, a replica or a task already. Eagerly and in a
-  `tf.function`, the variable goes where a graph's op of its name would.
+  unless the device of the op has a job, a replica or a task. Eagerly and in a
+  `tf.function`, the variable gets the device of a graph op of the same name.
+  For example::
+
+      with devices.variables_on(range(2)):
+        weights = tf.compat.v1.get_variable("weights", [10, 5])
 
   Args:
-    tasks: non-empty range, or another iterable, of int: tasks of the job `ps`;
-      the hash of a name is an index into them. Or an `Interval` of a line cut
-      into one part for each task; the hash of a name picks a point on it.
+    tasks: non-empty range, or another iterable, of int: tasks of the job `ps`.
+      The hash of a name picks a task. Or an `Interval` of a line that is cut
+      into a part for each task. The hash of a name picks a point on the
+      `Interval`.
 
   Returns:
     A context manager.
@@ -183,18 +195,18 @@ def variables_on(tasks: Union[Iterable[int], wrap_around.Interval]
 
 
 _patch_lock = threading.Lock()
-# TensorFlow's default strategy, once for each open context.
+# TensorFlow's default strategy, repeated for each open context.
 _patched: List[Any] = []
 
 
 @contextlib.contextmanager
 def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
-  """Makes op-name hashing the default of `replica_device_setter`, inside it.
+  """Makes op-name hashing the default of `replica_device_setter` in a context.
 
-  For code that builds its own `tf.compat.v1.train.replica_device_setter` and
-  takes no `ps_strategy`; where there is a choice, pass `OpNameHashStrategy` as
-  `ps_strategy` instead. The default is the process's: it changes for all
-  threads until the last context that is open in any of them closes.
+  For code that builds a `tf.compat.v1.train.replica_device_setter` without a
+  `ps_strategy`. Where possible, pass an `OpNameHashStrategy` as `ps_strategy`
+  instead. The default changes for all threads of the process until the last
+  open context closes.
   """
   name = "_RoundRobinStrategy"
   with _patch_lock:

@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of the input's rows each worker of an iteration reads.
+"""The part of the input's rows that each worker of an iteration reads.
 
-A worker that trains several subnetworks in each step has one input for all of
-them. Workers that train the same subnetworks divide the rows, and no subnetwork
-may miss a row. A worker that trains in turns has an input for each turn.
+A worker that trains several subnetworks in each step has a single input.
+Workers that train the same subnetworks divide the rows, and no subnetwork may
+miss a row. A worker that trains in turns has an input for each turn.
 """
 
 import collections
@@ -12,11 +12,11 @@ import functools
 import math
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence
 
-_ENSEMBLES = -1  # Beside the indices of subnetworks.
+_ENSEMBLES = -1  # Stands for the ensembles among indices of subnetworks.
 
 
 class InputPart(NamedTuple):
-  """Every `num_parts`-th row, from the row `first` on.
+  """Every `num_parts`-th row, starting at the row `first`.
 
   Attributes:
     num_parts: int, at least 1; 1 for all rows.
@@ -30,7 +30,7 @@ ALL_ROWS = InputPart(1, 0)
 
 
 def _containing(parts):
-  """Returns the smallest `InputPart` that contains each of some."""
+  """Returns the smallest `InputPart` that contains all of some parts."""
   result = parts[0]
   for num_parts, first in parts[1:]:
     common = math.gcd(math.gcd(result.num_parts, num_parts),
@@ -40,8 +40,8 @@ def _containing(parts):
 
 
 def _trained(share):
-  """Returns what a worker takes steps of: indices, and maybe `_ENSEMBLES`."""
-  # Fitted ensembles, which have no steps, have no part of a divided time.
+  """Returns the indices of trained subnetworks, and possibly `_ENSEMBLES`."""
+  # Fitted ensembles have no training steps and no fraction of the time.
   has_ensembles = share.builds_ensemble and share.ensemble_fraction != 0
   return list(share.trained) + [_ENSEMBLES] * has_ensembles
 
@@ -50,13 +50,14 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   """Returns the part of each worker.
 
   The trainers of a subnetwork divide the rows. A worker whose subnetworks all
-  have the same trainers reads its part of this division. Any other worker reads
-  the smallest part that contains its parts of all its subnetworks: all rows, if
-  it trains one of them alone. A worker that trains ensembles reads all rows,
-  unless the same workers train its ensembles and all its subnetworks.
+  have the same trainers reads the worker's part of this division. Any other
+  worker reads the smallest part that contains the worker's parts for all
+  subnetworks, which is all rows for the only trainer of a subnetwork. A worker
+  that trains ensembles reads all rows, unless the same workers train all
+  ensembles and subnetworks of the worker.
 
-  So the trainers of a subnetwork together read each row. They read none twice
-  in an epoch, if all of them train the same.
+  So the trainers of a subnetwork together read each row. If all trainers train
+  the same subnetworks, each row is read once in an epoch.
 
   Args:
     shares: the `Share` of each worker, in the order of the workers.
@@ -67,7 +68,7 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   for share, kind in kinds.items():
     for one in _trained(share):
       trainers[one].append(kind)
-  # For each kind of worker, the groups of trainers that it is in.
+  # For each kind of worker, the groups of trainers that include the kind.
   groups_of = [{tuple(trainers[one]) for one in _trained(share)}
                for share in kinds]
   reads_all = [
@@ -85,9 +86,9 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
 
 
 def rows_read(shares: Sequence[Any], num_subnetworks: int) -> List[float]:
-  """Returns the part of the rows that the trainers of each subnetwork read.
+  """Returns the fraction of the rows that each subnetwork's trainers read.
 
-  A worker that trains in turns has an input for each turn, and reads its own
+  A worker that trains in turns has an input for each turn, and reads a separate
   part for each subnetwork.
 
   Args:
@@ -106,7 +107,7 @@ def rows_read(shares: Sequence[Any], num_subnetworks: int) -> List[float]:
   @functools.lru_cache(maxsize=None)
   def read(kinds):
     workers = sorted(w for share in kinds for w in workers_with[share])
-    num_rows = len(workers)  # The numbers of parts divide this.
+    num_rows = len(workers)  # A multiple of all numbers of parts.
     seen = {row for place, w in enumerate(workers) for row in (
         [place] if shares[w].takes_turns else
         range(parts[w].first, num_rows, parts[w].num_parts))}

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A user's costs and sizes, for any number of subnetworks."""
+"""The user's costs and sizes for any number of subnetworks."""
 
 import fractions
 import functools
@@ -11,10 +11,10 @@ from adanet.distributed import wrap_around
 
 Number = wrap_around.Number
 
-#: Stands for numbers that the chief measures.
+#: Requests numbers that the chief measures.
 MEASURED = "measured"
 
-#: The values that a user may give.
+#: The types of the user's arguments.
 Given = Union[None, str, Sequence[Number], Callable[[int], Sequence[Number]]]
 GivenEnsembleCost = Union[None, Number, Callable[[int], Number]]
 
@@ -28,14 +28,14 @@ _once = functools.lru_cache(maxsize=1024)
 
 
 class Weights:
-  """Costs or sizes: as many numbers as there are subnetworks.
+  """Costs or sizes: a number for each subnetwork.
 
-  They do not change, so their deep copies are the same object, and a user's
-  function is asked once, however many copies of a strategy want its answer.
+  Immutable: a deep copy is the same object. So the user's function is called
+  only once for all copies of a strategy.
 
   Attributes:
-    given: None, for equal numbers; a tuple of numbers; a function from the
-      number of subnetworks to as many numbers; or `MEASURED`.
+    given: None for equal numbers; a tuple of numbers; a function from the
+      number of subnetworks to a sequence of numbers; or `MEASURED`.
   """
 
   def __init__(self, name: str, given: Given,
@@ -45,8 +45,12 @@ class Weights:
     Args:
       name: str, the name of the user's argument, for errors.
       given: as the attribute, or any sequence of numbers.
-      measured: the numbers to take for `MEASURED`, if there are as many
-        subnetworks. Otherwise the weights are equal.
+      measured: the numbers for `MEASURED`, for as many subnetworks. For other
+        numbers of subnetworks the weights are equal.
+
+    Raises:
+      TypeError: `given` or `measured` contains a value that is no number.
+      ValueError: a number is not greater than 0 or not finite.
     """
     self._name = name
     self.given = given
@@ -71,20 +75,22 @@ class Weights:
     return isinstance(self.given, str) and self.given == MEASURED
 
   def with_measured(self, measured: Optional[Sequence[Number]]) -> "Weights":
-    """Returns weights with other measured numbers, if these are asked for."""
+    """Returns weights with other measured numbers if `given` is `MEASURED`."""
     return (Weights(self._name, self.given, measured) if self.is_measured
             else self)
 
   @_once
   def given_numbers(self, num_subnetworks: int) -> Optional[Sequence[Number]]:
-    """Returns as many numbers, or None for equal weights.
+    """Returns a number for each subnetwork, or None for equal weights.
 
     Raises:
-      TypeError, ValueError: the user gave no numbers, or not as many.
+      TypeError: the user's function returns no sequence of numbers.
+      ValueError: the user gave another number of weights than
+        `num_subnetworks`, or a weight is not greater than 0.
     """
     numbers: Any = self._measured if self.is_measured else self.given
     if numbers is None or self.is_measured and len(numbers) != num_subnetworks:
-      return None  # Or they are of another iteration's candidates.
+      return None  # The numbers may be of another iteration's candidates.
     source = self._name
     if callable(numbers):
       source = f"{self._name}({num_subnetworks})"
@@ -100,7 +106,7 @@ class Weights:
     return numbers
 
   def numbers(self, num_subnetworks: int) -> Sequence[Number]:
-    """Returns as `given_numbers`; ones for equal weights."""
+    """Returns `given_numbers`, or ones for equal weights."""
     return self.given_numbers(num_subnetworks) or (1,) * num_subnetworks
 
   @_once
@@ -113,25 +119,26 @@ class Weights:
 
 
 def show(given: Any) -> str:
-  """Returns a value as text; Python can evaluate all but a function's name."""
+  """Returns the `repr` of a value, or the name of a function."""
   if callable(given):
     return getattr(given, "__qualname__", type(given).__qualname__)
   return repr(given)
 
 
 class Work(Weights):
-  """The costs of a step: of each subnetwork, and of all ensembles.
+  """The costs of a step of each subnetwork and of all ensembles.
 
   Attributes:
-    ensembles: the cost of a step of all ensembles, in the units of the costs: a
-      number, a function from the number of subnetworks to one, or None. Then it
-      is the one measured with the costs, or else `FORWARD` of their sum.
+    ensembles: the cost of a step of all ensembles in the units of the costs: a
+      number, or a function from the number of subnetworks to a number. None for
+      the measured cost, or `FORWARD` of the sum of the costs if the costs are
+      not measured.
   """
 
   def __init__(self, costs: Given, ensembles: GivenEnsembleCost,
                measured: Optional[Sequence[Number]] = None,
                measured_ensembles: Optional[Number] = None):
-    """Makes a value, and checks the arguments; see `Weights`."""
+    """Makes a value, and checks the arguments. See `Weights`."""
     super().__init__("costs", costs, measured)
     if not (ensembles is None or callable(ensembles)):
       ensembles = _arguments.check_weight(
@@ -146,13 +153,13 @@ class Work(Weights):
 
   def with_measured(self, measured: Optional[Sequence[Number]],
                     measured_ensembles: Optional[Number] = None) -> "Work":
-    """Returns other measured numbers, if they are asked for."""
+    """Returns work with other measured numbers if `given` is `MEASURED`."""
     return (Work(self.given, self.ensembles, measured, measured_ensembles)
             if self.is_measured else self)
 
   @_once
   def ensemble_cost(self, num_subnetworks: int) -> Number:
-    """Returns the cost of all ensembles; raises as `given_numbers`."""
+    """Returns the cost of all ensembles. Raises as `given_numbers`."""
     costs = self.given_numbers(num_subnetworks)
     if callable(self.ensembles):
       return _arguments.check_weight(

@@ -1,15 +1,16 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who builds and who trains each subnetwork, and where its variables live.
+"""Assigns the building and training of subnetworks to workers.
 
-Every worker of a cluster asks its own strategy and talks to no other worker. So
-each answer follows from numbers alone: m workers, of which the chief is number
-0, and this one number w; k subnetworks in the iteration; n parameter servers.
+Each worker of a cluster uses a separate strategy object and does not
+communicate with other workers. So all decisions follow from numbers: m workers,
+where the chief is worker 0; the index w of this worker; k subnetworks in the
+iteration; and n parameter servers.
 
-The rules come first, one function for each strategy: the work of worker w of m,
-as a `Share`. A plan asks each worker about every subnetwork, so answers are
-kept. The strategies are the same rules with a config and AdaNet's methods.
-`strategy.py` has their common part.
+For each strategy, a function implements the rule: the work of worker w of m, as
+a `Share`. Results are cached, because a plan queries each worker about every
+subnetwork. The strategy classes combine the rules with a config and AdaNet's
+methods; `strategy.py` has the common part.
 """
 
 import fractions
@@ -18,7 +19,7 @@ from typing import Dict, Optional, Sequence, TypeVar
 
 from adanet import _sole_owner
 # Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
-# imports before TensorFlow. So a later installation of it is noticed, too.
+# imports before TensorFlow. So this check detects a later installation, too.
 _sole_owner.check()
 from adanet import log as logging
 from adanet.console import wording
@@ -46,20 +47,21 @@ def round_robin(num_workers: int, worker_index: int, num_subnetworks: int,
                 drop_remainder: bool) -> Share:
   """Returns the share of a worker under `RoundRobinStrategy`.
 
-  A round is k + 1 workers: the first has the ensemble, each other worker one
-  subnetwork. 9 workers with 3 subnetworks are two rounds and one more::
+  A round has k + 1 workers: the first trains the ensemble, and each following
+  worker trains a subnetwork. With 3 subnetworks, 9 workers are two rounds and a
+  remainder of a single worker::
 
       worker    0  1  2  3 | 4  5  6  7 | 8
       trains    E  0  1  2 | E  0  1  2 | E
 
-  So worker 5 of 9 trains subnetwork 0. The workers of a longer tail share all
-  subnetworks. Here are 7 workers, with a tail of 3::
+  So worker 5 of 9 trains subnetwork 0. The workers of a longer remainder share
+  all subnetworks. For example, 7 workers have a remainder of 3::
 
       worker    0  1  2  3 | 4  5     6
       trains    E  0  1  2 | E  0, 2  1
 
-  If the remainder is dropped, worker 5 of 7 trains subnetwork 0 alone. With one
-  subnetwork, all workers do everything, and so does a worker that is alone.
+  With `drop_remainder`, worker 5 of 7 trains only subnetwork 0. For a single
+  subnetwork or a single worker, all workers build and train everything.
   """
   if num_subnetworks == 1:
     return replication(1)
@@ -78,11 +80,12 @@ def round_robin(num_workers: int, worker_index: int, num_subnetworks: int,
 
 def round_robin_servers(num_ps: int, num_subnetworks: int,
                         subnetwork_index: int) -> range:
-  """Returns the parameter servers of a subnetwork, n at least 1.
+  """Returns the parameter servers of a subnetwork, for n of at least 1.
 
-  They are dealt out in groups side by side, of sizes that differ by at most 1:
-  5 to 3 subnetworks as 0 1 | 2 3 | 4. If there are fewer than subnetworks, some
-  of these share one: 3 subnetworks have the servers 0, 1, 0 of 2.
+  Subnetworks get groups of neighboring parameter servers of sizes that differ
+  by at most 1: with 5 servers, 3 subnetworks get 0 1 | 2 3 | 4. With fewer
+  servers than subnetworks, subnetworks share servers: with 2 servers, 3
+  subnetworks get 0, 1 and 0.
   """
   if num_subnetworks > num_ps:
     first = subnetwork_index % num_ps
@@ -98,17 +101,18 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
              num_ensemble_workers: Optional[int]) -> Share:
   """Returns the share of a worker under `BalancedStrategy`.
 
-  The wrap-around rule, with costs as weights: the ensembles and the subnetworks
-  are laid end to end, and worker w has part w of m equal ones. Here the
-  ensembles cost 5, the subnetworks 1, 2 and 4, and there are 3 workers::
+  The wrap-around rule lays the ensembles and the subnetworks end to end on a
+  line, each as long as its cost, and cuts the line into m equal parts. Worker w
+  gets part w. Here the ensembles cost 5, the subnetworks cost 1, 2 and 4, and m
+  is 3::
 
       | ensembles         | 0 | 1     | 2             |
       | worker 0      | worker 1      | worker 2      |
 
-  Worker 1 gives 1/4 of its time to the ensembles, and of the rest 1/3 to
-  subnetwork 0 and 2/3 to subnetwork 1. Who has ensembles builds all subnetworks
-  too, to run them forward. The first workers may have the ensembles for
-  themselves (`num_ensemble_workers`). Then these are not on the line.
+  Worker 1 spends 1/4 of the time on the ensembles, and of the remaining time
+  1/3 on subnetwork 0 and 2/3 on subnetwork 1. A worker with ensembles also
+  builds all subnetworks to run them forward. With `num_ensemble_workers`, the
+  first workers build only the ensembles, which are then not on the line.
 
   An evaluator, with m = 0, builds everything.
   """
@@ -129,7 +133,7 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
     return Share(builds_ensemble=False, trains_subnetworks=True,
                  subnetworks=range(parts[0][0], parts[-1][0] + 1),
                  fractions=parts)
-  if not of_ensembles:  # The chief builds them beside its part of the line.
+  if not of_ensembles:  # The chief also builds the ensembles.
     ensembles = num_workers * fractions.Fraction(
         work.ensemble_cost(num_subnetworks))
     of_ensembles = ensembles / (
@@ -139,7 +143,13 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
 
 
 class ReplicationStrategy(strategy_lib.RuleStrategy):
-  """Every worker builds and trains everything, on the default devices.
+  """All workers build and train everything, on the default devices.
+
+  For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          placement_strategy=adanet.distributed.ReplicationStrategy())
 
   With m workers, n parameter servers and k subnetworks:
 
@@ -155,7 +165,7 @@ class ReplicationStrategy(strategy_lib.RuleStrategy):
 
 @functools.lru_cache(maxsize=None)
 def _warn_of_untrained_subnetworks(num_workers, num_subnetworks):
-  """Warns, once for each shape, that no worker trains some subnetworks."""
+  """Warns once per shape that no worker trains some subnetworks."""
   untrained = range(num_workers - 1, num_subnetworks)
   indices = (", ".join(map(str, untrained)) if len(untrained) <= 20 else
              f"{untrained[0]} to {untrained[-1]}")
@@ -167,10 +177,15 @@ def _warn_of_untrained_subnetworks(num_workers, num_subnetworks):
 
 
 class RoundRobinStrategy(strategy_lib.RuleStrategy):
-  """Deals the ensemble and the subnetworks out to the workers in turn.
+  """Assigns the ensemble and the subnetworks to workers in turn.
 
-  `round_robin` is the rule. A worker that trains builds one subnetwork only, so
-  its memory does not grow with the number of candidates.
+  `round_robin` is the rule. A training worker builds only a single subnetwork,
+  so the memory of the worker does not grow with the number of candidates. For
+  example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          placement_strategy=adanet.distributed.RoundRobinStrategy())
 
   With m workers, n parameter servers and k subnetworks:
 
@@ -182,17 +197,18 @@ class RoundRobinStrategy(strategy_lib.RuleStrategy):
 
   def __init__(self, drop_remainder: bool = False,
                dedicate_parameter_servers: bool = True):
-    """Makes a strategy; set its `config` before asking it for a decision.
+    """Makes a strategy. Decisions require a `config`, see `with_config`.
 
     Args:
-      drop_remainder: bool. If True, each worker of a last, partial round, but
-        for its first, trains one subnetwork. If there is no whole round, some
-        subnetworks are then never trained; a warning lists them. (A worker that
-        is alone trains all.) If False, these workers share all subnetworks.
+      drop_remainder: bool. If False, the workers of the last, partial round,
+        except the first of the round, share all subnetworks. If True, each of
+        these workers trains a single subnetwork. Then, without a complete
+        round, some subnetworks are never trained and a warning lists them. A
+        single worker always trains all subnetworks.
       dedicate_parameter_servers: bool. Whether each subnetwork's variables live
-        on a group of parameter servers of their own (with more subnetworks than
-        parameter servers, on one that they share). Otherwise they go to the
-        default devices.
+        on a separate group of parameter servers (or on a shared parameter
+        server, with more subnetworks than parameter servers). If False,
+        variables go to the default devices.
     """
     self._drop_remainder = drop_remainder
     self._dedicates = dedicate_parameter_servers
@@ -207,7 +223,7 @@ class RoundRobinStrategy(strategy_lib.RuleStrategy):
 
   def _share(self, num_subnetworks):
     if num_subnetworks == 1:
-      self.config  # Must be set, although one subnetwork needs nothing of it.
+      self.config  # Must be set, although the decision does not depend on it.
       return replication(1)
     config = self.config
     num_workers, worker_index = _arguments.read_worker(config)
@@ -222,31 +238,36 @@ class RoundRobinStrategy(strategy_lib.RuleStrategy):
 
 
 class BalancedStrategy(strategy_lib.RuleStrategy):
-  """Gives every worker the same work, whatever the subnetworks cost.
+  """Gives all workers equal work, regardless of the costs of subnetworks.
 
   `balanced` is the rule: equal parts of a line of the ensembles and the
-  subnetworks, each as long as it costs. A worker divides its time as its part
-  is divided, so no worker waits for another: with costs that add up to C, and
-  E for the ensembles, m workers train one step of everything in a time of
-  (C + E) / m, and nothing is faster. A worker trains neighboring subnetworks.
-  There are at most k + m - 1 pairs of a worker and a subnetwork that it trains.
+  subnetworks, each as long as its cost. A worker divides the time in proportion
+  to the worker's part, so no worker waits for another. With costs of sum C, and
+  E for the ensembles, m workers train a step of everything in the time
+  (C + E) / m, which is optimal. A worker trains neighboring subnetworks. At
+  most k + m - 1 pairs of a worker and a trained subnetwork exist. For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          placement_strategy=adanet.distributed.BalancedStrategy(
+              costs="measured"))
 
   This is McNaughton's wrap-around rule (R. McNaughton, "Scheduling with
   deadlines and loss functions", Management Science 6(1), 1959), except that
-  several workers may train one subnetwork, or the ensembles, at the same time.
+  several workers may train a subnetwork, or the ensembles, at the same time.
 
   With a number as `num_ensemble_workers`, the first workers build the ensembles
-  and all subnetworks, and train nothing; the rest have the parts of a line of
-  subnetworks alone. At least one worker trains: if it is alone, or if the
-  number is 0, the first worker builds the ensembles and all subnetworks, and
-  trains its part. So it is also for a single subnetwork, which all workers
-  train.
+  and all subnetworks and train no subnetwork; the other workers get the parts
+  of a line of only subnetworks. At least one worker trains subnetworks: with a
+  single worker or the number 0, the first worker builds the ensembles and all
+  subnetworks, and trains its part. The same holds for a single subnetwork,
+  which all workers train.
 
   The parameter servers follow the same rule. The subnetworks are laid end to
-  end by their sizes, and each parameter server has one of n equal parts. The
-  hash of a variable's name picks a point on its subnetwork's interval, and the
-  variable lives where that point is. So every parameter server expects the same
-  number of bytes.
+  end by size, and each parameter server holds one of n equal parts. The hash of
+  a variable's name picks a point on the subnetwork's interval, and the
+  parameter server at the point holds the variable. So all parameter servers
+  expect the same number of bytes.
 
   With m workers, n parameter servers and k subnetworks of equal cost and size,
   k not above m and n:
@@ -257,10 +278,10 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
   * Memory per worker: O(1), two subnetworks or three; O(k) with ensembles.
   * Stale gradients per subnetwork with asynchronous SGD: O(m / k).
 
-  Use it if the subnetworks cost unequal time, if there are four subnetworks or
-  more and their ensembles are too much for one worker, or if there are few
-  workers. It is never slower than `RoundRobinStrategy`. Keep RoundRobinStrategy
-  if only the chief has the memory for all subnetworks.
+  Use BalancedStrategy for subnetworks of unequal costs, for four or more
+  subnetworks whose ensembles are too much for a single worker, or for few
+  workers. BalancedStrategy is never slower than `RoundRobinStrategy`. Use
+  RoundRobinStrategy if only the chief has the memory for all subnetworks.
   """
 
   def __init__(self, costs: weights_lib.Given = None,
@@ -268,32 +289,38 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
                num_ensemble_workers: Optional[int] = None,
                dedicate_parameter_servers: bool = True,
                ensemble_cost: weights_lib.GivenEnsembleCost = None):
-    """Makes a strategy; set its `config` before asking it for a decision.
+    """Makes a strategy. Decisions require a `config`, see `with_config`.
 
     Args:
-      costs: how long a training step of each subnetwork takes; only the ratios
-        count. None for equal costs, a sequence of a number greater than 0 for
-        each subnetwork, a function from the number of subnetworks to such a
-        sequence, or "measured": the chief measures them at the start of each
-        iteration. Until then they are equal. All tasks must have the same. A
-        float is taken by its exact value.
-      sizes: how many bytes the variables of each subnetwork have, like `costs`.
-      num_ensemble_workers: int, at least 0, the workers that build the
-        ensembles and train nothing. With 0 the chief builds them and trains
-        too. None: as many as the ensembles need, and fractions of them.
+      costs: the time of a training step of each subnetwork, in any unit. None
+        for equal costs; a sequence with a number greater than 0 for each
+        subnetwork; a function from the number of subnetworks to a sequence; or
+        "measured" for costs that the chief measures at the start of each
+        iteration (equal before the measurement). All tasks must have equal
+        arguments. A float counts with the exact value.
+      sizes: the bytes of the variables of each subnetwork, in any unit and in
+        the same forms as `costs`.
+      num_ensemble_workers: int, at least 0, the number of workers that build
+        the ensembles and train no subnetwork. With 0, the chief builds the
+        ensembles and trains subnetworks, too. None for the number, including
+        fractions of a worker, that the ensembles need.
       dedicate_parameter_servers: bool. Whether the parameter servers are
-        divided among the subnetworks, by `sizes`. Otherwise variables go to the
+        divided among the subnetworks by `sizes`. If False, variables go to the
         default devices.
-      ensemble_cost: how long a step of all ensembles takes, in the units of
-        `costs`: it runs the new subnetworks and the previous ensemble forward.
-        A number of at least 0, or a function from the number of subnetworks
-        to one. None for a third of the sum of the costs; with measured costs
-        it is measured too, in nanoseconds. It is 0 where all ensemblers are
-        fitted, such as a `GreedyEnsembler`: they have no step.
+      ensemble_cost: the time of a step of all ensembles, in the units of
+        `costs`: a number of at least 0, or a function from the number of
+        subnetworks to a number. A step runs the new subnetworks and the
+        previous ensemble forward. None for a third of the sum of the costs, or
+        for a measurement in nanoseconds if the costs are measured. Always 0 if
+        all ensemblers are fitted, such as `GreedyEnsembler`, because fitted
+        ensemblers have no training step.
 
     Raises:
-      TypeError: an argument has a wrong type.
-      ValueError: a number is out of range.
+      TypeError: `costs`, `sizes` or `ensemble_cost` has another type, or
+        `num_ensemble_workers` is not an integer.
+      ValueError: `costs` or `sizes` contains a number that is not greater than
+        0 or not finite, or `num_ensemble_workers` or `ensemble_cost` is less
+        than 0.
     """
     if num_ensemble_workers is not None:
       num_ensemble_workers = _arguments.check_integer(
@@ -305,7 +332,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   @property
   def measures(self) -> bool:
-    """Whether costs or sizes are "measured"."""
+    """Whether `costs` or `sizes` is "measured"."""
     return self.work.is_measured or self.sizes.is_measured
 
   def _with(self, work, sizes):
@@ -318,30 +345,32 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
       self: _Balanced, costs: Optional[Sequence[wrap_around.Number]] = None,
       sizes: Optional[Sequence[wrap_around.Number]] = None,
       ensemble_cost: Optional[wrap_around.Number] = None) -> _Balanced:
-    """Returns a copy of this strategy that knows the measured costs and sizes.
+    """Returns a copy of this strategy with measured costs and sizes.
 
     Args:
-      costs: sequence of numbers, one for each subnetwork, to take instead of
-        "measured"; None for equal ones. If `costs` of this strategy is
-        something else, it stays.
+      costs: sequence with a number for each subnetwork, to replace "measured";
+        None for equal costs. Ignored if `costs` of this strategy is not
+        "measured".
       sizes: the same for `sizes`.
-      ensemble_cost: number, the cost of a step of all ensembles, in the unit of
-        these costs; None for a third of their sum. If `ensemble_cost` of this
-        strategy is not None, it stays.
+      ensemble_cost: number, the cost of a step of all ensembles in the unit of
+        `costs`; None for a third of the sum of the costs. Ignored if
+        `ensemble_cost` of this strategy is not None.
 
     Raises:
-      TypeError, ValueError: an argument is wrong, or as for `with_config`.
+      TypeError: an argument is no number or sequence of numbers, or as for
+        `with_config`.
+      ValueError: a number is not greater than 0 or not finite.
     """
     return self._with(self.work.with_measured(costs, ensemble_cost),
                       self.sizes.with_measured(sizes))
 
   def for_earlier_iterations(self: "_Balanced") -> "_Balanced":
-    """As in `PlacementStrategy`: with equal costs and sizes."""
+    """Returns a copy with equal costs and sizes. See `PlacementStrategy`."""
     return self._with(weights_lib.Work(None, None),
                       weights_lib.Weights("sizes", None))
 
   def costs_of(self, num_subnetworks: int) -> Sequence[wrap_around.Number]:
-    """Returns the cost of each subnetwork; ones if they are equal."""
+    """Returns the cost of each subnetwork; ones for equal costs."""
     return self.work.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
@@ -352,7 +381,7 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
         _arguments.check_num_subnetworks(num_subnetworks))
 
   def sizes_of(self, num_subnetworks: int) -> Sequence[wrap_around.Number]:
-    """Returns the size of each subnetwork; ones if they are equal."""
+    """Returns the size of each subnetwork; ones for equal sizes."""
     return self.sizes.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
