@@ -2,30 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions of a placement: memory, speed, staleness, use of the ps.
 
-The letters in the formulas: m workers (the chief is one, an evaluator is not),
-n parameter servers, k subnetworks in the iteration; w is the index of a worker,
-i of a subnetwork, p of a parameter server. The formulas assume that all workers
-are equally fast.
+The letters in the formulas: m workers (including the chief, but not an
+evaluator), n parameter servers, k subnetworks in the iteration; w is the index
+of a worker, i of a subnetwork, p of a parameter server. The formulas assume
+that all workers are equally fast.
 
-cost(i) is the cost of a step of subnetwork i, and size(i) the bytes of its
-variables, in any units; where they are not known, they are equal, and 1. C is
-the sum of the costs. E is the cost of a step of all ensembles, in their unit:
-it runs all subnetworks forward. Where it is not known, it is C / 3; see
-`weights.FORWARD`. One unit of time is the time of a worker for a cost of 1.
+cost(i) is the cost of a step of subnetwork i, and size(i) the bytes of the
+variables, in any units; unknown costs and sizes are 1. C is the sum of the
+costs. E is the cost of a step of all ensembles, which runs all subnetworks
+forward, in the unit of the costs. An unknown E is C / 3; see `weights.FORWARD`.
+A unit of time is the time of a worker for a cost of 1.
 
-Worker w gives the ensembles the part e(w) of its time, so it makes e(w) / E
-steps of them in a unit of time; e(w) is 0 without ensembles, and 1 if it trains
-no subnetwork. It makes r(w, i) steps of subnetwork i in a unit of time, and one
-of these steps takes the time d(w, i):
+Worker w spends the fraction e(w) of the time on the ensembles and makes e(w) /
+E steps of the ensembles per unit of time. e(w) is 0 without ensembles, and 1 if
+w trains no subnetwork. Worker w makes r(w, i) steps of subnetwork i per unit of
+time. Each step takes the time d(w, i):
 
-* A worker without fractions trains in lockstep: one step of each subnetwork
-  that it trains, and of the ensembles if it builds these, again and again. With
-  work(w), the sum of cost(j) over all j that w trains, d(w, i) is work(w), or
-  work(w) + E with the ensembles. So r(w, i) = 1 / d(w, i), and e(w) = E /
+* A worker without fractions trains in lockstep: repeatedly a step of each
+  trained subnetwork and, if the worker builds the ensembles, of the ensembles.
+  With work(w), the sum of cost(j) over all j that w trains, d(w, i) is work(w),
+  or work(w) + E with the ensembles. So r(w, i) = 1 / d(w, i), and e(w) = E /
   (work(w) + E).
-* A worker with fractions says e(w), and gives subnetwork i the fraction f(w, i)
-  of the rest of its time. It trains one subnetwork, or the ensembles, at a
-  time: d(w, i) = cost(i), and r(w, i) = (1 - e(w)) f(w, i) / cost(i).
+* A worker with fractions specifies e(w) and spends the fraction f(w, i) of the
+  remaining time on subnetwork i. The worker trains a single subnetwork, or the
+  ensembles, at a time: d(w, i) = cost(i), and r(w, i) = (1 - e(w)) f(w, i) /
+  cost(i).
 """
 
 import fractions as fractions_lib
@@ -44,7 +45,7 @@ from adanet.distributed.plan import groups as groups_lib
 import numpy as np
 
 Indices = wording.Indices
-# The most that rounding may change in a number of workers.
+# The maximum rounding error in a number of workers.
 _ROUNDING = 1e-6
 
 Numbers = Optional[Sequence[wrap_around.Number]]
@@ -52,23 +53,23 @@ Numbers = Optional[Sequence[wrap_around.Number]]
 
 def implied_ensemble_cost(num_subnetworks: int,
                           costs: Numbers) -> wrap_around.Number:
-  """Returns E where it is not known: `weights.FORWARD` of all costs."""
+  """Returns the default E: `weights.FORWARD` of the sum of all costs."""
   return weights.FORWARD * (
       num_subnetworks if costs is None else wrap_around.exact_sum(costs))
 
 
 class Predictions:
-  """The work of all workers of a cluster, and values that follow from it.
+  """The work of all workers of a cluster, and values computed from the work.
 
   Attributes:
-    work: float64 [m], work(w); 0 with fractions, and without training.
-    The rest is as in `PlacementPlan`.
+    work: float64 [m], work(w); 0 for workers with fractions and for workers
+      that train no subnetwork. Other attributes are as in `PlacementPlan`.
   """
 
   def __init__(self, strategy: strategy_lib.PlacementStrategy, num_workers: int,
                num_ps: int, num_subnetworks: int, costs: Numbers,
                sizes: Numbers, ensemble_cost: wrap_around.Number):
-    """Asks a strategy."""
+    """Computes the work of all workers by a strategy."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
     self.num_ps = num_ps
@@ -77,7 +78,7 @@ class Predictions:
     self.sizes = sizes
     self.ensemble_cost = ensemble_cost
     self._asked = strategy
-    known: Dict[strategy_lib.Share, strategy_lib.Share] = {}  # Each one once.
+    known: Dict[strategy_lib.Share, strategy_lib.Share] = {}  # Removes copies.
     shares = [
         known.setdefault(share, share) for share in (
             worker.worker_share(num_subnetworks)
@@ -96,13 +97,13 @@ class Predictions:
     for number, group in enumerate(self.worker_groups):
       self._group_of_worker[list(group.workers)] = number
     self.work = self._training.work[self._group_of_worker]
-    # The places of subnetworks with unequal parts on their parameter servers.
+    # The intervals of subnetworks with unequal parts on parameter servers.
     self._intervals: Dict[int, wrap_around.Interval] = {}
     self._ps_of_subnetworks = self._ask_for_ps()
     self._count_fetches()
 
   def _time_for_ensembles(self, share):
-    """Returns e(w) of a worker with a `Share`, a `Fraction`."""
+    """Returns e(w), a `Fraction`, of a worker with a `Share`."""
     if not share.builds_ensemble:
       return fractions_lib.Fraction(0)
     if not share.trains_subnetworks:
@@ -116,25 +117,25 @@ class Predictions:
 
   def changed(self, num_workers: Optional[int] = None,
               num_ps: Optional[int] = None) -> "Predictions":
-    """Returns other predictions; where an argument is None, it is the same."""
+    """Returns predictions for other numbers; None keeps a number."""
     return Predictions(
         self._asked, num_workers or self.num_workers, num_ps or self.num_ps,
         self.num_subnetworks, self.costs, self.sizes, self.ensemble_cost)
 
   @property
   def own_ensemble_cost(self) -> Optional[wrap_around.Number]:
-    """`ensemble_cost`; None if it follows from the costs, C / 3."""
+    """`ensemble_cost`; None for the default value C / 3."""
     implied = implied_ensemble_cost(self.num_subnetworks, self.costs)
     return None if self.ensemble_cost == implied else self.ensemble_cost
 
   def _ask_for_ps(self) -> Optional[List[Indices]]:
-    """Returns the parameter servers of each subnetwork; None if not known."""
+    """Returns the parameter servers of each subnetwork; None if unknown."""
     k, n = self.num_subnetworks, self.num_ps
     if n == 0:
       return [Indices()] * k
-    # Any worker will do: all must look for a variable in the same place.
+    # Any worker, because all workers must place a variable alike.
     strategy = next(self._asked.as_workers(self.num_workers, n))
-    indices_of = functools.lru_cache(maxsize=None)(Indices)  # Often the same.
+    indices_of = functools.lru_cache(maxsize=None)(Indices)  # Often repeated.
     all_ps = []
     for i in range(k):
       answer = strategy.parameter_server_assignment(k, i)
@@ -157,8 +158,8 @@ class Predictions:
     return all_ps
 
   def _count_fetches(self):
-    """Sets the values of each parameter server, arrays [n]."""
-    # Pairs of parameter servers and the subnetworks on exactly these.
+    """Sets the values of all parameter servers, arrays [n]."""
+    # Pairs of a set of parameter servers and the subnetworks on this set.
     all_ps = self._ps_of_subnetworks or []
     self._subnetworks_on = [
         (all_ps[subnetworks[0]], subnetworks)
@@ -180,73 +181,74 @@ class Predictions:
         self._load[p] += sent[i] * (interval.overlap(p) / whole)
 
   def _per_worker(self, counts):
-    """Returns int64 [m], from a number for each of the groups."""
+    """Returns int64 [m] from a number for each group."""
     return np.array(list(counts), np.int64)[self._group_of_worker]
 
   def subnetworks_per_worker(self) -> np.ndarray:
-    """Returns how many subnetworks each worker builds, int64 [m]: its memory.
-    """
+    """Returns the subnetworks in each worker's memory (built), int64 [m]."""
     return self._per_worker(
         len(group.subnetworks) for group in self.worker_groups)
 
   def trained_per_worker(self) -> np.ndarray:
-    """Returns how many subnetworks each worker trains, int64 [m]."""
+    """Returns the number of subnetworks that each worker trains, int64 [m]."""
     return self._per_worker(
         group.num_trained for group in self.worker_groups)
 
   def trainers_per_subnetwork(self) -> np.ndarray:
-    """Returns how many workers train each subnetwork, int64 [k].
+    """Returns the number of workers that train each subnetwork, int64 [k].
 
-    If each worker trains its subnetworks in parallel on devices of its own,
-    this is the speedup over one worker.
+    If each worker trains all subnetworks in parallel on separate devices, the
+    result is the speedup over a single worker.
     """
     return self._training.num_trainers.copy()
 
   @property
   def trains_everything(self) -> bool:
-    """Whether each subnetwork has a trainer, and some worker the ensembles.
+    """Whether all subnetworks and the ensembles have a trainer.
 
-    If not, training never ends.
+    Otherwise training never ends.
     """
     return self.training_time() < float("inf")
 
   def effective_speeds(self) -> np.ndarray:
-    """Returns the speed of each subnetwork, in steps a unit of time.
+    """Returns the speed of each subnetwork, in steps per unit of time.
 
     float64 [k], the sum of r(w, i) over the workers w that train i. 1 / cost(i)
-    is the speed of one worker that trains nothing else.
+    is the speed of a worker that trains only subnetwork i.
     """
     return self._training.speeds.copy()
 
   def ensemble_speed(self) -> float:
-    """Returns the speed of the ensembles, in steps a unit of time.
+    """Returns the speed of the ensembles, in steps per unit of time.
 
-    It is the sum of e(w) / E over all workers w.
+    float, the sum of e(w) / E over all workers w.
     """
     return self._training.ensemble_speed
 
   def rows_per_subnetwork(self) -> np.ndarray:
-    """Returns the part of the input's rows that trains each subnetwork.
+    """Returns the fraction of the input's rows that trains each subnetwork.
 
-    float64 [k]: of an input that ends, and that is divided among the workers as
-    `worker_input_context` says, and for what a worker trains in turns as
-    `input_context`. 1 is all rows; it is 0 for a subnetwork without a trainer.
+    float64 [k], for a finite input that is divided among the workers by
+    `worker_input_context`, and for a worker that trains in turns by
+    `input_context`. 1 for all rows; 0 for a subnetwork without a trainer.
     """
     return self._rows.copy()
 
   def stale_gradients(self) -> np.ndarray:
     """Returns the expected staleness of a gradient, with asynchronous SGD.
 
-    float64 [k]: the updates of subnetwork i by other workers between a worker's
-    read of its variables and its write, as a mean over all gradients. During a
-    step of w, of the time d(w, i), the rest make speed(i) - r(w, i) updates a
-    unit of time. Of all gradients, w makes the part r(w, i) / speed(i). So
+    float64 [k], the number of updates of subnetwork i by other workers between
+    a worker's read of the variables and the write, as a mean over all
+    gradients. During a step of w, of the time d(w, i), other workers make
+    speed(i) - r(w, i) updates per unit of time. w makes the fraction r(w, i) /
+    speed(i) of all gradients. So
 
         stale(i) = the sum of r(w, i) / speed(i) d(w, i) (speed(i) - r(w, i))
-                   over the trainers w of i; 0 without any.
+                   over the trainers w of i; 0 without trainers.
 
-    In lockstep it is max(0, trainers(i) - 1). With fractions it is less,
-    because a worker reads a subnetwork only when its turn comes.
+    In lockstep the staleness is max(0, trainers(i) - 1). With fractions the
+    staleness is lower, because a worker reads a subnetwork only at the turn of
+    the subnetwork.
     """
     return self._training.stale_gradients.copy()
 
@@ -254,77 +256,82 @@ class Predictions:
     """Returns the expected staleness of the gradients of the slowest trainer.
 
     float64 [k], the maximum of d(w, i) (speed(i) - r(w, i)) over the trainers w
-    of i: far above the mean if one worker trains many subnetworks that also
-    have workers of their own.
+    of i. The maximum is far above the mean if a worker trains many subnetworks
+    that other workers train alone.
     """
     return self._training.max_staleness.copy()
 
   def fetches_per_ps(self) -> Optional[np.ndarray]:
-    """Returns the requests to each parameter server, in a step of all workers.
+    """Returns the requests to each parameter server in a step of all workers.
 
-    A fetch is one worker's read of one subnetwork's variables on one parameter
-    server, to train it or to run it forward for the ensemble. So it is the sum
-    of builders(i) over the subnetworks i with variables on p. Variables of the
-    ensemble itself are not counted.
+    A fetch is a worker's read of the variables of a subnetwork on a parameter
+    server, to train the subnetwork or to run the subnetwork forward for the
+    ensemble. So the number of fetches is the sum of builders(i) over the
+    subnetworks i with variables on p. Variables of the ensemble are not
+    counted.
 
     Returns:
-      int64 [n]; None if the strategy does not say which parameter servers it
-      uses.
+      int64 [n]; None if the strategy does not know the parameter servers.
     """
     return None if self._ps_of_subnetworks is None else self._fetches.copy()
 
   def load_per_ps(self) -> Optional[np.ndarray]:
-    """Returns the data that each parameter server sends, in such a step.
+    """Returns the data that each parameter server sends in a step of all.
 
-    It is the sum of reads(i) size(i) part(i, p) over the subnetworks i with
-    variables on p. part(i, p) is the part of the bytes of i that p holds: as
-    a strategy says, else equal ones. A variable lies on one parameter server as
-    a whole, so one large variable makes the real load less even.
+    The load is the sum of reads(i) size(i) part(i, p) over the subnetworks i
+    with variables on p. part(i, p) is the fraction of the bytes of i on p, from
+    the strategy or otherwise equal for all p. A variable is never divided, so a
+    large variable makes the real load less even.
 
-    reads(i) is builders(i) if costs are equal and no worker has fractions. If
-    not, steps take different times. Then a worker that trains i in lockstep
-    counts c trained(w) / work(w), with the mean cost c: one of its steps is one
-    of each, and its reads serve the ensembles too. A worker with fractions
-    counts c r(w, i), and e(w) more if it builds the ensembles. One that only
-    builds the ensembles counts 1, a step of these.
+    reads(i) is builders(i) if costs are equal and no worker has fractions.
+    Otherwise steps take different times. Then a worker that trains i in
+    lockstep counts c trained(w) / work(w), with the mean cost c: a step of the
+    worker includes all subnetworks, and the same reads serve the ensembles. A
+    worker with fractions counts c r(w, i), plus e(w) if the worker builds the
+    ensembles. A worker that builds only the ensembles counts 1 per step.
 
     Returns:
-      float64 [n], in the unit of the sizes; if they are equal, 1 is all
-      variables of one subnetwork. None as above.
+      float64 [n], in the unit of the sizes; with equal sizes, 1 is all
+      variables of a subnetwork. None as in `fetches_per_ps`.
     """
     return None if self._ps_of_subnetworks is None else self._load.copy()
 
   def training_time(self, num_steps: int = 1) -> float:
-    """Returns an upper bound of the time that the iteration takes to compute.
+    """Returns an upper bound of the computing time of the iteration.
 
-    It is num_steps / min(ensemble_speed, speed(i) over i): the ensembles take
-    as many steps as the subnetworks. Really, a worker with one subnetwork done
-    has more time for the rest. Where C + E is cut into m equal parts it is
-    exactly num_steps (C + E) / m, the least for m workers.
+    The bound is num_steps / min(ensemble_speed, speed(i) over i), because the
+    ensembles take as many steps as the subnetworks. The real time may be
+    shorter, because the end of a subnetwork leaves a worker more time for other
+    subnetworks. For m equal parts of C + E, the time is exactly num_steps
+    (C + E) / m, the optimum for m workers.
 
     Args:
-      num_steps: int, at least 1, the steps that each subnetwork, and the
-        ensembles, must take.
+      num_steps: int, at least 1, the number of steps of each subnetwork and of
+        the ensembles.
 
     Returns:
-      float; 1 is the time that one worker takes for a step of cost 1.
-      Infinity if `trains_everything` is not so.
+      float; 1 is the time of a worker for a step of cost 1. Infinity if
+      `trains_everything` is False.
+
+    Raises:
+      TypeError: `num_steps` is not an integer.
+      ValueError: `num_steps` is less than 1.
     """
     num_steps = _arguments.check_integer("num_steps", num_steps, at_least=1)
     slowest = min(float(self._training.speeds.min()), self.ensemble_speed())
     return num_steps / slowest if slowest else float("inf")
 
   def duplicated_ensembles(self) -> int:
-    """Returns how many workers build the ensembles, but are not needed there.
+    """Returns the number of redundant workers that build the ensembles.
 
-    It is 0 if the ensembles are slower than the slowest subnetwork. Otherwise
-    it is builders - max(1, needed). Needed are:
+    0 if the ensembles are slower than the slowest subnetwork. Otherwise
+    builders - max(1, needed). The needed workers are:
 
-    * Of workers that train no subnetwork, as many as keep the ensembles as fast
-      as the slowest subnetwork: each takes 1 / E steps a unit of time.
-    * All that give the ensembles a fraction of their time.
-    * None of the workers that train in lockstep: they repeat all of each
-      other's work.
+    * Of the workers that train no subnetwork, as many as keep the ensembles as
+      fast as the slowest subnetwork: each takes 1 / E steps per unit of time.
+    * All workers that spend a fraction of the time on the ensembles.
+    * No worker that trains in lockstep, because all these workers repeat the
+      same work.
     """
     slowest = float(self._training.speeds.min())
     if self.ensemble_speed() < slowest * (1 - _ROUNDING):
@@ -346,8 +353,8 @@ class Predictions:
   def wasted_training(self) -> float:
     """Returns the training that does not shorten the iteration, in workers.
 
-    It is the sum of cost(i) (speed(i) - min(speed(j) over j)) over i: faster
-    subnetworks are done first, and then their trainers wait.
+    float, the sum of cost(i) (speed(i) - min(speed(j) over j)) over i: faster
+    subnetworks end first, and then the trainers wait.
     """
     wasted = self._training.speeds - self._training.speeds.min()
     return float(np.sum(

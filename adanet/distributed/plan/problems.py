@@ -19,25 +19,31 @@ _Names = Optional[Sequence[str]]
 PROBLEM_KINDS = ("untrained_subnetworks", "unused_ps", "overloaded_ps",
                  "overloaded_workers", "slow_ensembles", "duplicated_ensembles")
 
-# Rounding may lift a load of exactly twice the mean above it.
+# Rounding may lift a load of exactly twice the mean above the limit of 2.
 _LIMIT = 2 * (1 + 1e-9)
-# How much longer than the subnetworks the ensembles may take. Their cost is
-# hardly known better.
+# The ratio of the times of ensembles and subnetworks to tolerate. The cost of
+# the ensembles is not known more exactly.
 _SLOW_ENSEMBLES = 1.01
 
 
 class Problem(NamedTuple):
-  """Something that is wrong with a placement.
+  """A problem of a placement.
+
+  For example::
+
+      for problem in plan.problems():
+        print(problem.kind, problem.message, problem.fixes.get("num_workers"))
 
   Attributes:
-    kind: one of `PROBLEM_KINDS`.
-    indices: subnetworks for "untrained_subnetworks", parameter servers for
-      "unused_ps" and "overloaded_ps", workers for "overloaded_workers",
+    kind: str of `PROBLEM_KINDS`.
+    indices: subnetworks for "untrained_subnetworks"; parameter servers for
+      "unused_ps" and "overloaded_ps"; workers for "overloaded_workers",
       "slow_ensembles" and "duplicated_ensembles". Empty for "slow_ensembles"
-      if no worker builds them.
-    message: the problem, with the indices, and how to fix it.
-    fixes: single changes after which the plan has no problem: "num_workers" or
-      "num_ps" to an int, "strategy" to the `repr` of one.
+      if no worker builds the ensembles.
+    message: str, the problem with the indices and the fixes.
+    fixes: dict of alternative changes after which the plan has no problem: from
+      "num_workers" or "num_ps" to an int, from "strategy" to the `repr` of a
+      strategy.
   """
   kind: str
   indices: Indices
@@ -52,7 +58,7 @@ def _median_work(plan):
 
 
 def find(plan: Predictions) -> Dict[str, Indices]:
-  """Returns the indices that each problem of a plan is about, by its kind."""
+  """Returns the indices of each problem of a plan, by kind."""
   by_kind = {"untrained_subnetworks": Indices(
       np.flatnonzero(plan.trainers_per_subnetwork() == 0))}
   load = plan.load_per_ps()
@@ -92,8 +98,7 @@ def _is_fixed(plan, key, value):
 def _least_fix(plan, key, period):
   """Returns the least larger number after which no problem remains, or None.
 
-  It tries the next multiple of `period`. If that helps, bisection finds the
-  least number.
+  If the next multiple of `period` is a fix, bisection finds the least number.
   """
   low = getattr(plan, key)
   high = low - low % period + period
@@ -109,12 +114,12 @@ def _least_fix(plan, key, period):
 
 
 def _find_fixes(plan, by_kind):
-  """Returns the fixes, by the rules in `PlacementPlan.problems`."""
+  """Returns the fixes by the rules in `PlacementPlan.problems`."""
   k = plan.num_subnetworks
   fixes = {"num_workers": _least_fix(plan, "num_workers", k + 1)}
   if {"unused_ps", "overloaded_ps"} & by_kind.keys():
     fixes["num_ps"] = _least_fix(plan, "num_ps", k)
-  # It has none of these problems, whatever the cluster.
+  # BalancedStrategy has no problem of these kinds on any cluster.
   fixes["strategy"] = repr(
       placement.BalancedStrategy(
           plan.costs, plan.sizes, ensemble_cost=plan.own_ensemble_cost))
@@ -128,7 +133,7 @@ def _named(noun, indices, names=None):
 
 
 class _Terms:
-  """How messages name parts of a plan: by index, or by a user's name."""
+  """Names parts of a plan in messages, by index or by the user's names."""
 
   def __init__(self, worker_names, subnetwork_names):
     self._worker_names = worker_names
@@ -148,7 +153,7 @@ class _Terms:
 
 
 class _TaskTerms(_Terms):
-  """The same in the terms of a TF_CONFIG, which counts without the chief."""
+  """Names parts in the terms of a TF_CONFIG, which counts without the chief."""
 
   def workers(self, noun, indices):
     return wording.workers_text(indices, self._worker_names)
@@ -208,13 +213,13 @@ def _problems(plan, terms):
 
 def describe(plan: Predictions, worker_names: _Names = None,
              subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
-  """Returns the problems of a plan; see `PlacementPlan.problems`."""
+  """Returns the problems of a plan. See `PlacementPlan.problems`."""
   return _problems(plan, _Terms(worker_names, subnetwork_names))
 
 
 def of_tasks(plan: Predictions, worker_names: _Names = None,
              subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
-  """Returns the same with messages in the terms of a TF_CONFIG.
+  """Returns the problems of a plan, with messages in the terms of a TF_CONFIG.
 
   Without `worker_names`, workers are "chief:0", "worker:0" and so on.
   """

@@ -1,19 +1,12 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The placement of one iteration on a whole cluster, as a value.
+"""The placement of an iteration on a whole cluster, as a value.
 
-A `PlacementPlan` holds the answers of a strategy to every worker, and their
-consequences: how fast each subnetwork is trained, how busy each parameter
-server is, and the problems. It starts no worker and needs no TensorFlow::
+A `PlacementPlan` holds the decisions of a strategy for all workers and the
+consequences: the training speed of each subnetwork, the load of each parameter
+server, and the problems. A plan starts no worker and needs no TensorFlow.
 
-    plan = PlacementPlan(
-        RoundRobinStrategy(), num_workers=7, num_ps=2, num_subnetworks=6)
-    print(plan.subnetwork(0).trainers)  # 1
-    print(plan.training_time())         # 1.0
-    for problem in plan.problems():
-      print(problem.message)
-
-Workers that do the same form one group; so do subnetworks, and parameter
+Workers with the same work form a group; likewise subnetworks and parameter
 servers. `predictions.py` explains the letters m, n, k.
 """
 
@@ -38,9 +31,9 @@ Names = Optional[Sequence[str]]
 
 
 def _weights(name, given, strategy, num_subnetworks):
-  """Returns costs or sizes as a tuple, after checking them; None if all are 1.
+  """Returns the checked costs or sizes as a tuple; None if all are 1.
 
-  A strategy may know its own.
+  Without given values, a `BalancedStrategy` provides the values.
   """
   if given is None:
     if not isinstance(strategy, placement.BalancedStrategy):
@@ -53,9 +46,10 @@ def _weights(name, given, strategy, num_subnetworks):
 
 
 def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
-  """Returns the cost of a step of all ensembles, after checking it.
+  """Returns the checked cost of a step of all ensembles.
 
-  A strategy may know its own, for its costs.
+  Without a given value, a `BalancedStrategy` provides the value for the costs
+  of the strategy.
   """
   implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
   if given is None:
@@ -77,25 +71,36 @@ def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
 class PlacementPlan(predictions.Predictions):
   """The work of each worker, and the variables of each parameter server.
 
-  Two plans are equal if the `repr` of their strategies, the numbers of their
-  clusters, all costs and sizes, and their groups are equal.
+  For example::
 
-  A strategy is asked as each worker, m (k + 2) questions or more. So a plan is
-  for at most 20,000 workers, and 10 million pairs of a worker and a subnetwork.
+      plan = PlacementPlan(
+          RoundRobinStrategy(), num_workers=7, num_ps=2, num_subnetworks=6)
+      print(plan.subnetwork(0).trainers)  # 1
+      print(plan.training_time())         # 1.0
+      for problem in plan.problems():
+        print(problem.message)
+
+  Two plans are equal if the `repr` of the strategies, the numbers of the
+  clusters, all costs and sizes, and the groups are equal.
+
+  A plan calls the methods of the strategy at least m (k + 2) times. So a plan
+  is limited to 20,000 workers and 10 million pairs of a worker and a
+  subnetwork.
 
   Attributes:
     strategy: str, the `repr` of the strategy.
     num_workers, num_ps, num_subnetworks: int, m, n and k.
     costs: tuple of k numbers, the cost of a step of each subnetwork; None if
-      all are 1.
-    sizes: tuple of k numbers, how large the variables of each subnetwork are;
-      None if all are 1.
+      all costs are 1.
+    sizes: tuple of k numbers, the size of the variables of each subnetwork;
+      None if all sizes are 1.
     ensemble_cost: number, the cost of a step of all ensembles.
-    worker_groups: tuple of `WorkerGroup`, by their first worker.
-    subnetwork_groups: tuple of `SubnetworkGroup`, by their first subnetwork.
-    ps_groups: tuple of `PsGroup`, by their first parameter server. None if
-      there are parameter servers and the strategy does not say their contents
-      (`subnetwork_parameter_servers`).
+    worker_groups: tuple of `WorkerGroup`, ordered by the first worker.
+    subnetwork_groups: tuple of `SubnetworkGroup`, ordered by the first
+      subnetwork.
+    ps_groups: tuple of `PsGroup`, ordered by the first parameter server. None
+      if the strategy does not know the contents of the parameter servers (see
+      `subnetwork_parameter_servers`).
   """
 
   def __init__(self, strategy: placement.PlacementStrategy, num_workers: int,
@@ -103,28 +108,30 @@ class PlacementPlan(predictions.Predictions):
                costs: predictions.Numbers = None,
                sizes: predictions.Numbers = None,
                ensemble_cost: Optional[wrap_around.Number] = None):
-    """Makes the plan of one iteration.
+    """Makes the plan of an iteration.
 
     Args:
-      strategy: a `PlacementStrategy`. It does not change: a deep copy is asked
-        as each worker, see `PlacementStrategy.as_workers`.
-      num_workers: int, at least 1 and at most 20,000, m.
+      strategy: a `PlacementStrategy`, which stays unchanged: the plan uses a
+        deep copy as each worker, see `PlacementStrategy.as_workers`.
+      num_workers: int, from 1 to 20,000, m.
       num_ps: int, at least 0, n.
       num_subnetworks: int, at least 1, k; m k is at most 10 million.
       costs: sequence of k numbers from 1e-100 to 1e100, the cost of a step of
-        each subnetwork, in any unit. The predictions are made with these. None
-        for the costs that a `BalancedStrategy` knows; else all are 1.
+        each subnetwork in any unit, for the predictions. None for the costs of
+        a `BalancedStrategy`, and for costs of 1 with other strategies.
       sizes: the same for the memory of each subnetwork's variables.
       ensemble_cost: number from 1e-100 to 1e100, the cost of a step of all
-        ensembles, in their unit; 0 with fitted ensemblers, which take part in
-        no step. None for that of a `BalancedStrategy`, unless it follows from
-        other costs than these; for any other strategy a third of the sum of the
-        costs, because ensembles run the subnetworks forward.
+        ensembles in the unit of `costs`; 0 with fitted ensemblers, which have
+        no training step. None for the `ensemble_cost` of a `BalancedStrategy`
+        if the cost applies to `costs`, and otherwise for a third of the sum of
+        the costs, because ensembles run the subnetworks forward.
 
     Raises:
-      TypeError: an argument has a wrong type.
-      ValueError: a number is out of range, there are not k of them, or the
-        strategy named a parameter server that the cluster does not have.
+      TypeError: `strategy` is no `PlacementStrategy`, or an argument is no
+        number or sequence of numbers.
+      ValueError: a number is out of range, `costs` or `sizes` does not have k
+        numbers, or the strategy returns a parameter server that the cluster
+        does not have.
     """
     if not isinstance(strategy, placement.PlacementStrategy):
       raise TypeError(
@@ -134,7 +141,7 @@ class PlacementPlan(predictions.Predictions):
     num_workers = _arguments.check_integer("num_workers", num_workers, 1)
     _arguments.check_cluster(num_workers, num_subnetworks)
     plan_costs = _weights("costs", costs, strategy, num_subnetworks)
-    # The plan keeps a copy, because the caller may change the strategy.
+    # A copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None), num_workers,
         _arguments.check_integer("num_ps", num_ps, 0), num_subnetworks,
@@ -188,21 +195,21 @@ class PlacementPlan(predictions.Predictions):
     return f"PlacementPlan({', '.join(arguments)})"
 
   def worker(self, worker_index: int) -> groups_lib.WorkerGroup:
-    """Returns the `WorkerGroup` that a worker is in.
+    """Returns the `WorkerGroup` of a worker.
 
     Args:
       worker_index: int in [0, m).
 
     Raises:
-      TypeError: the index is not an integer.
-      ValueError: the index is out of range.
+      TypeError: `worker_index` is not an integer.
+      ValueError: `worker_index` is out of range.
     """
     worker_index = _arguments.check_integer(
         "worker_index", worker_index, 0, self.num_workers)
     return self.worker_groups[self._group_of_worker[worker_index]]
 
   def subnetwork(self, subnetwork_index: int) -> groups_lib.PlacedSubnetwork:
-    """Returns the subnetwork of an index in [0, k); raises as `worker`."""
+    """Returns the subnetwork of an index in [0, k). Raises as `worker`."""
     i = _arguments.check_integer(
         "subnetwork_index", subnetwork_index, 0, self.num_subnetworks)
     ps = self._ps_of_subnetworks
@@ -213,30 +220,31 @@ class PlacementPlan(predictions.Predictions):
         ps=None if ps is None else ps[i])
 
   def parameter_server(self, ps_index: int) -> Optional[groups_lib.PsGroup]:
-    """Returns the `PsGroup` of an index in [0, n); None if it is not known.
+    """Returns the `PsGroup` of an index in [0, n); None for an unknown group.
 
     Raises:
-      TypeError, ValueError: as for `worker`.
+      TypeError: `ps_index` is not an integer.
+      ValueError: `ps_index` is out of range.
     """
     p = _arguments.check_integer("ps_index", ps_index, 0, self.num_ps)
     return self._group_of_ps.get(p)
 
   def figures(self) -> Dict[str, Union[int, float, None]]:
-    """The predictions as single numbers, to compare plans by.
+    """The predictions as single numbers, for comparing plans.
 
     Returns:
-      Dict with these keys. `training_time` is None if training never ends. The
-      values of parameter servers are None if the strategy does not say what
-      these hold.
+      Dict with the following keys. `training_time` is None if training never
+      ends. The values of parameter servers are None if the strategy does not
+      know the contents of the parameter servers.
 
       * max_subnetworks_per_worker, mean_subnetworks_per_worker, min_trainers,
         min_effective_speed, max_stale_gradients, max_staleness,
         max_fetches_per_ps, max_load_per_ps: the maximum, mean or minimum of
         the method's values. Without parameter servers the last two are 0.
-      * ensemble_speed: as the method returns.
-      * training_time: of one step.
+      * ensemble_speed: the value of the method.
+      * training_time: the value for a single step.
       * fetches: the sum of `fetches_per_ps`.
-      * duplicated_ensembles, wasted_training: as the methods return.
+      * duplicated_ensembles, wasted_training: the values of the methods.
       * num_problems: the number of `problems`.
     """
     fetches = max_fetches = max_load = None
@@ -271,49 +279,54 @@ class PlacementPlan(predictions.Predictions):
   ) -> Tuple[problems_lib.Problem, ...]:
     """Returns the problems of the plan, in the order of `PROBLEM_KINDS`.
 
-    * untrained_subnetworks: no worker trains them, so training never ends.
-    * unused_ps: no worker reads from them.
-    * overloaded_ps: their load is more than twice the mean of `load_per_ps`.
-    * overloaded_workers: the subnetworks that they train cost more together
-      than twice the median of the workers that train. Workers that divide their
-      time by fractions are left out: these say how much work they have.
-    * slow_ensembles: the workers that build the ensembles, if a step of these
-      takes more than 1 % longer than one of the slowest subnetwork. Then the
-      subnetworks wait for them.
-    * duplicated_ensembles: the workers that build the ensembles, if there are
-      more than these need; see the method.
+    * untrained_subnetworks: subnetworks without a trainer, so training never
+      ends.
+    * unused_ps: parameter servers that no worker reads.
+    * overloaded_ps: parameter servers with more than twice the mean of
+      `load_per_ps`.
+    * overloaded_workers: workers whose trained subnetworks cost more than twice
+      the median of all training workers. Workers that divide their time by
+      fractions are excluded, because the fractions specify their work.
+    * slow_ensembles: the workers that build the ensembles, if a step of all
+      ensembles takes more than 1 % longer than a step of the slowest
+      subnetwork, so that the subnetworks wait for the ensembles.
+    * duplicated_ensembles: the workers that build the ensembles, if the
+      ensembles need fewer workers; see the method.
 
-    If the variables of parameter servers are not known, they have no problem.
+    Parameter servers with unknown variables have no problem.
 
-    A fix is one change after which no problem remains, of any kind. There are
-    up to three, the same for all problems:
+    A fix is a change after which no problem of any kind remains. All problems
+    have the same fixes, up to three:
 
-    * `BalancedStrategy` with the costs and sizes of this plan, and
-      `ensemble_cost` if it is not a third of the costs. It never has one of
-      these problems.
-    * The least number of more workers, if up to a whole round of k + 1 more
-      help, and a plan with them is possible.
-    * The least number of more parameter servers, if these have a problem and
-      the next multiple of k helps.
+    * `BalancedStrategy` with the costs and sizes of this plan, and with
+      `ensemble_cost` unless the cost is a third of the costs. BalancedStrategy
+      never has a problem of these kinds.
+    * The least number of additional workers, up to a round of k + 1 workers, if
+      the number is valid for a plan.
+    * The least number of additional parameter servers, up to the next multiple
+      of k, if parameter servers have a problem.
 
     Args:
       worker_names: sequence of str, the name of each worker in messages; None
-        for its index.
+        for indices.
       subnetwork_names: sequence of str, the name of each subnetwork in
-        messages; None for its index.
+        messages; None for indices.
     """
     return problems_lib.describe(self, worker_names, subnetwork_names)
 
   def to_json_dict(self) -> Dict[str, Any]:
     """Returns the plan as a value for `json.dumps`, the same for equal plans.
 
-    A set of indices is a list of [start, stop, step], each as in Python's
-    `range`, in increasing order. No list grows with the number of workers.
+    A set of indices is a list of [start, stop, step] as in Python's `range`, in
+    increasing order. No list grows with the number of workers.
 
     Returns:
-      Dict with "version" (`JSON_VERSION`, which changes when a key is removed or
-      means something else, but not when one is added) and the keys below, in
-      this order. A group or a problem is a dict with its attributes as keys.
+      Dict with "version" (`JSON_VERSION`, which changes when a key is removed
+      or changes its meaning, but not when a key is added); "strategy",
+      "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
+      "ensemble_cost", "worker_groups", "subnetwork_groups", "ps_groups",
+      "figures" and "problems", in this order. A group or a problem is a dict
+      with the attributes as keys.
     """
     value = {"version": JSON_VERSION}
     for name in ("strategy",) + _SHAPE + (
@@ -347,7 +360,7 @@ def _to_json(value):
 
 
 def check_plans(plans: Iterable[PlacementPlan]) -> Tuple[PlacementPlan, ...]:
-  """Returns plans as a tuple, after checking that they are plans."""
+  """Returns plans as a tuple, after checking the types."""
   if isinstance(plans, collections.abc.Iterable):
     plans = tuple(plans)
     if not plans:
@@ -359,11 +372,11 @@ def check_plans(plans: Iterable[PlacementPlan]) -> Tuple[PlacementPlan, ...]:
 
 
 def alike(plans: Iterable[PlacementPlan]) -> List[List[int]]:
-  """Groups plans of the same shape and costs that place everything alike.
+  """Groups plans with the same shape, costs and placement.
 
   Returns:
-    Lists of the plans' positions in `plans`, by their first plan. A plan with
-    unknown parameter servers is alone.
+    Lists of positions in `plans`, ordered by the first plan. A plan with
+    unknown parameter servers forms a separate group.
   """
   groups: Dict[tuple, List[int]] = {}
   for number, plan in enumerate(plans):
@@ -377,17 +390,24 @@ def compare(plans: Iterable[PlacementPlan]
            ) -> Dict[str, Tuple[Any, ...]]:
   """Puts the figures of plans side by side.
 
+  For example::
+
+      compare([
+          PlacementPlan(strategy, num_workers=7, num_ps=2, num_subnetworks=6)
+          for strategy in (RoundRobinStrategy(), BalancedStrategy())
+      ])["training_time"]
+
   Args:
-    plans: iterable of `PlacementPlan`, at least one, of any shapes.
+    plans: non-empty iterable of `PlacementPlan`, of any shapes.
 
   Returns:
-    Dict from str to tuple with one value for each plan. The keys are
+    Dict from str to tuple with a value for each plan. The keys are
     "strategy", "num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
     "ensemble_cost", and the keys of `PlacementPlan.figures`, in this order.
 
   Raises:
     TypeError: `plans` is not an iterable of `PlacementPlan`.
-    ValueError: there is no plan.
+    ValueError: `plans` is empty.
   """
   plans = check_plans(plans)
   columns = [
