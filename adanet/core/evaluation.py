@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluations at the end of an iteration: of its ensembles and its reports.
+"""`adanet.Evaluator` and `adanet.ReportMaterializer`.
 
-The public `adanet.Evaluator` and `adanet.ReportMaterializer`.
+Both run at the end of an iteration.
 """
 
 import numbers
@@ -16,16 +16,16 @@ from adanet.subnetwork import report as report_lib
 import numpy as np
 
 
-# The collection of a graph that has the cardinality of its input's dataset.
+# The collection of a graph for the cardinality of the input's dataset.
 INPUT_CARDINALITY = "adanet_input_cardinality"
 ENDLESS = -1  # TensorFlow's cardinality of `repeat()`.
-_TOO_MANY = 2**40  # Batches that take 35 years at 1000 a second.
+_TOO_MANY = 2**40  # Batches: 35 years at 1000 batches per second.
 
-_FIRST_LINE_SECS = 30.  # When a long evaluation is first mentioned.
+_FIRST_LINE_SECS = 30.  # The time of the first log line of a long evaluation.
 
 
 def is_endless(sess: Any) -> bool:
-  """Returns whether the input of a graph is known to have no end.
+  """Returns whether the input of a graph is known to be endless.
 
   Args:
     sess: a session.
@@ -43,21 +43,22 @@ def _endless_error(what):
 
 def batches(sess: Any, run: Callable[[], Any], steps: Optional[int], what: str,
             may_stop: bool = False) -> Iterator[Any]:
-  """Runs something over the input of a graph, and logs how far it is.
+  """Calls a function for each batch of a graph's input, and logs the progress.
 
   Args:
     sess: a session on the graph.
-    run: function that runs it on the next batch.
-    steps: int, the number of batches; None for all that the input has.
-    what: str, the activity, for the log: "Evaluation of the ensembles".
-    may_stop: whether something else may stop it, as hooks do.
+    run: function that processes the next batch.
+    steps: int, the number of batches; None for all batches of the input.
+    what: str, the activity for the log, such as "Evaluation of the ensembles".
+    may_stop: whether hooks may stop an endless input.
 
   Yields:
-    The values that `run` returned.
+    The return values of `run`.
 
   Raises:
     EmptyInputError: the input has no batch.
-    ValueError: `steps` is None, and the input is known to have no end.
+    ValueError: `steps` is None, `may_stop` is False, and the input is known to
+      be endless.
   """
   if steps is None and is_endless(sess):
     if not may_stop:
@@ -99,28 +100,38 @@ def _checked_steps(steps):
 
 
 class MetricNameError(KeyError, ValueError):
-  """Ensembles lack the metric that decides; a KeyError as in AdaNet."""
+  """An ensemble lacks the metric `metric_name`; a KeyError as in AdaNet."""
 
   def __str__(self) -> str:
-    return str(self.args[0])  # That of a KeyError is quoted.
+    return str(self.args[0])  # KeyError would quote the text.
 
 
 class Evaluator:
   """Evaluates the candidates at the end of an iteration.
 
-  Each example counts once, with its weight, however batches are cut: where the
-  last batch is shorter, "adanet_loss" and "loss" are of all examples, not
-  the means of the losses of batches. A subclass may override each property and
-  `evaluate`, which gets all candidates in the process that leads the search.
-  Without that, a cluster and an executor divide them among their workers.
+  For example::
+
+      evaluator = adanet.Evaluator(
+          held_out_input_fn, metric_name="accuracy",
+          objective=adanet.Evaluator.Objective.MAXIMIZE)
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000, evaluator=evaluator)
+
+  Each example counts once, with the weight of the example, regardless of the
+  division into batches: "adanet_loss" and "loss" are losses of all examples,
+  not means of the losses of batches.
+
+  A subclass may override all properties and `evaluate`. An overridden
+  `evaluate` gets all candidates in the process that leads the search; otherwise
+  a cluster or an executor divides the candidates among workers.
   """
 
   class Objective:
-    """Which value of the metric is the best.
+    """The best value of the metric.
 
     Attributes:
-      MINIMIZE: the least.
-      MAXIMIZE: the greatest.
+      MINIMIZE: the least value is the best.
+      MAXIMIZE: the greatest value is the best.
     """
     MINIMIZE = "minimize"
     MAXIMIZE = "maximize"
@@ -128,17 +139,20 @@ class Evaluator:
   def __init__(
       self, input_fn: Callable[..., Any], metric_name: str = "adanet_loss",
       objective: str = Objective.MINIMIZE, steps: Optional[int] = None):
-    """Defines the evaluation and its data.
+    """Makes an evaluator; evaluates nothing yet.
 
     Args:
-      input_fn: function that returns features and labels, or a dataset of them.
-      metric_name: str, the metric that decides: "adanet_loss", or a metric of
-        the head or of `metric_fn`.
+      input_fn: function that returns `(features, labels)` or a dataset of
+        `(features, labels)`.
+      metric_name: str, the metric to compare: "adanet_loss", or a metric of the
+        head or of `metric_fn`.
       objective: `Objective.MINIMIZE` or `Objective.MAXIMIZE`.
-      steps: int, how many batches; None for all that the input has.
+      steps: int, the number of batches; None for all batches of the input.
 
     Raises:
-      ValueError: an argument is something else.
+      ValueError: `input_fn` is no function, `objective` is unknown, `steps` is
+        not a whole number greater than 0, or `steps` is None and `input_fn` is
+        known to be endless.
     """
     if objective not in (self.Objective.MINIMIZE, self.Objective.MAXIMIZE):
       raise ValueError(
@@ -149,19 +163,19 @@ class Evaluator:
     self._metric_name = metric_name
     self._objective = objective
     self._steps = _checked_steps(steps)
-    # It would be an error after the first iteration. A subclass may end it.
+    # Not after the first iteration. A subclass may end the input.
     if steps is None and type(self) is Evaluator and getattr(  # pylint: disable=unidiomatic-typecheck
         input_fn, "is_endless", False):
       raise _endless_error("Evaluator")
 
   @property
   def input_fn(self) -> Callable[..., Any]:
-    """The input function of the data that the ensembles are evaluated on."""
+    """The input function of the data to evaluate ensembles on."""
     return self._input_fn
 
   @property
   def metric_name(self) -> str:
-    """The name of the metric that decides."""
+    """The name of the metric to compare."""
     return self._metric_name
 
   @property
@@ -171,9 +185,9 @@ class Evaluator:
 
   @property
   def objective_fn(self) -> Callable[[Sequence[float]], Any]:
-    """A function from values to the index of the best; it skips NaN.
+    """A function from values to the index of the best value, ignoring NaN.
 
-    A subclass may return another one, which then decides who wins.
+    A subclass may return another function to choose the winner.
     """
     if self.objective == self.Objective.MAXIMIZE:
       return np.nanargmax
@@ -181,7 +195,7 @@ class Evaluator:
 
   @property
   def steps(self) -> Optional[int]:
-    """How many batches are evaluated; None for all that there are."""
+    """The number of batches to evaluate; None for all batches."""
     return self._steps
 
   def evaluate(self, sess: Any,
@@ -189,26 +203,26 @@ class Evaluator:
     """Evaluates all ensembles on the same batches.
 
     Args:
-      sess: a session with a graph of the input and the ensembles, and with the
-        values of their variables. Its local variables are initialized again.
-      ensemble_metrics: one dict for each ensemble, from name to metric: a pair
-        `(value, update_op)`, or a Keras metric.
+      sess: a session with a graph of the input and the ensembles and with the
+        values of all variables. This method resets the local variables.
+      ensemble_metrics: a dict for each ensemble, from name to metric: a pair
+        `(value, update_op)` or a Keras metric.
 
     Returns:
-      The value of the metric for each ensemble.
+      List with the value of the metric for each ensemble.
 
     Raises:
-      MetricNameError: an ensemble has no metric of this name.
+      MetricNameError: an ensemble has no metric `metric_name`.
       EmptyInputError: the input has no batch.
-      ValueError: `steps` is None, and the input has no end.
+      ValueError: `steps` is None, and the input is known to be endless.
     """
     with sess.graph.as_default():
       metrics = [
           tf_compat.metric_op(self._metric(by_name))
           for by_name in ensemble_metrics
       ]
-      # `local_variables_initializer` would add an op behind these. TensorFlow
-      # warns of that if the session has run them.
+      # Unlike `local_variables_initializer`, this adds no op. TensorFlow warns
+      # of ops that are added after a run of the session.
       sess.run([v.initializer for v in tf_compat.v1.local_variables()])
     update_ops = [update_op for _, update_op in metrics]
     for _ in batches(sess, lambda: sess.run(update_ops), self.steps,
@@ -225,23 +239,33 @@ class Evaluator:
 
 
 def _plain(values):
-  """Returns a dict with Python's values instead of numpy's."""
+  """Returns a dict with Python values instead of NumPy values."""
   return {key: value.item() if hasattr(value, "item") else value
           for key, value in values.items()}
 
 
 class ReportMaterializer:
-  """Turns the tensors of reports into values at the end of an iteration."""
+  """Evaluates the tensors of reports at the end of an iteration.
+
+  For example::
+
+      estimator = adanet.Estimator(
+          head, generator, max_iteration_steps=1000,
+          report_materializer=adanet.ReportMaterializer(
+              train_input_fn, steps=10))
+  """
 
   def __init__(self, input_fn: Callable[..., Any], steps: Optional[int] = None):
-    """Defines the data that the metrics of reports are evaluated on.
+    """Makes a report materializer; evaluates nothing yet.
 
     Args:
-      input_fn: function that returns features and labels, or a dataset of them.
-      steps: int, how many batches; None for all that the input has.
+      input_fn: function that returns `(features, labels)` or a dataset of
+        `(features, labels)`, for the metrics of reports.
+      steps: int, the number of batches; None for all batches of the input.
 
     Raises:
-      ValueError: an argument is something else.
+      ValueError: `input_fn` is no function, or `steps` is not a whole number
+        greater than 0.
     """
     user_input.check_input_fn(input_fn)
     self._input_fn = input_fn
@@ -249,12 +273,12 @@ class ReportMaterializer:
 
   @property
   def input_fn(self) -> Callable[..., Any]:
-    """The input function of the data that reports are evaluated on."""
+    """The input function of the data to evaluate reports on."""
     return self._input_fn
 
   @property
   def steps(self) -> Optional[int]:
-    """How many batches are evaluated; None for all that there are."""
+    """The number of batches to evaluate; None for all batches."""
     return self._steps
 
   def materialize_subnetwork_reports(
@@ -265,18 +289,21 @@ class ReportMaterializer:
     """Evaluates reports.
 
     Args:
-      sess: a session with a graph of the input and the reports' tensors, and
-        the values of all variables.
+      sess: a session with a graph of the input and the reports' tensors and
+        with the values of all variables.
       iteration_number: int.
-      subnetwork_reports: dict from the name of a builder to its report.
-      included_subnetwork_names: the names of the builders that have subnetworks
-        in the ensemble that won.
+      subnetwork_reports: dict from the name of a builder to the builder's
+        report.
+      included_subnetwork_names: the names of the builders whose subnetworks are
+        in the winning ensemble.
 
     Returns:
-      One materialized report for each report, in the same order.
+      List of `MaterializedReport` in the order of `subnetwork_reports`.
 
     Raises:
       EmptyInputError: a report has metrics, and the input has no batch.
+      ValueError: a report has metrics, `steps` is None, and the input is known
+        to be endless.
     """
     with sess.graph.as_default():
       metrics_by_name = {
@@ -288,7 +315,7 @@ class ReportMaterializer:
         update_op for metrics in metrics_by_name.values()
         for _, update_op in metrics.values()
     ]
-    if update_ops:  # Without metrics, nothing would ever end the input.
+    if update_ops:  # Without metrics, no op would read the input to the end.
       for _ in batches(sess, lambda: sess.run(update_ops), self._steps,
                        "Evaluation of the reports"):
         pass

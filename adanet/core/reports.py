@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The file of reports: a TFRecord with one record for each iteration.
+"""The file of reports: a TFRecord file with a record for each iteration.
 
 A record is a protocol buffer, as in AdaNet 0.8:
 
@@ -37,8 +37,8 @@ from adanet.tf_compat import files
 _FILE_NAME = "iteration_reports.tfrecord"
 _PACKAGE = "adanet"
 _MAPS = ("hparams", "attributes", "metrics")
-# A record of a TFRecord file: its length, a checksum of that, the record, and a
-# checksum of the record.
+# A record of a TFRecord file: the length, a checksum of the length, the record,
+# and a checksum of the record.
 _HEADER = struct.Struct("<QI")
 _FOOTER_SIZE = 4
 
@@ -53,7 +53,7 @@ def _add_field(message, name, number, kind, **kwargs):
   Args:
     message: the `DescriptorProto`.
     name: str.
-    number: int, its number on the wire.
+    number: int, the field's number on the wire.
     kind: str, a scalar type such as "int32", or the name of a message.
     **kwargs: further attributes of the `FieldDescriptorProto`.
   """
@@ -68,9 +68,9 @@ def _add_field(message, name, number, kind, **kwargs):
 def _descriptor() -> Any:
   """Returns the descriptor of `IterationReport`.
 
-  It is made here, because a generated file works with few versions of protobuf
-  only, and in a pool of its own, because AdaNet's generated file may be loaded
-  too.
+  The descriptor is made at run time, because a generated file works only with
+  few versions of protobuf. The descriptor is in a separate pool, because
+  AdaNet's generated file may also be loaded.
   """
   from google.protobuf import descriptor_pb2  # pylint: disable=g-import-not-at-top
   from google.protobuf import descriptor_pool  # pylint: disable=g-import-not-at-top
@@ -114,8 +114,8 @@ def _message_class() -> Any:
 
 
 def _set(proto, name, value):
-  """Sets the field of a `Value` that fits a value."""
-  # A bool is an int too, so it comes first.
+  """Sets the field of a `Value` for the type of a value."""
+  # bool comes first, because a bool is also an int.
   for kind, field in ((bool, "bool_value"), (bytes, "bytes_value"),
                       (str, "string_value"), (int, "int_value"),
                       (float, "float_value")):
@@ -168,11 +168,11 @@ def _from_record(message_class, record):
 def _split(content: bytes) -> List[bytes]:
   """Returns the records of a TFRecord file.
 
-  TensorFlow's own reader is a dataset, which takes a graph and a session, and
-  takes a file that ends in the length of a record for a whole one.
+  TensorFlow's reader is a dataset, which needs a graph and a session and
+  accepts a file that is truncated in the length of a record.
 
   Raises:
-    ValueError: the file is cut short.
+    ValueError: the file is truncated.
   """
   records = []
   offset = 0
@@ -189,10 +189,10 @@ def _split(content: bytes) -> List[bytes]:
 
 
 class ReportStore:
-  """The reports of all iterations, in one file. Reading makes no file."""
+  """The reports of all iterations in a file. Reading creates no file."""
 
   def __init__(self, report_dir: str):
-    """Reads nothing: the folder need not exist."""
+    """Reads nothing yet; the folder need not exist."""
     self._path = os.path.join(report_dir, _FILE_NAME)
 
   @property
@@ -200,7 +200,7 @@ class ReportStore:
     return self._path
 
   def _records(self) -> Dict[int, Tuple[bytes, List[Any]]]:
-    """Returns the record and its reports for each iteration number."""
+    """Returns the record and the reports for each iteration number."""
     gfile = tf_compat.v1.io.gfile
     if not gfile.exists(self._path):
       return {}
@@ -211,8 +211,8 @@ class ReportStore:
       with gfile.GFile(self._path, "rb") as f:
         for record in _split(f.read()):
           number, reports = _from_record(message_class, record)
-          # AdaNet appended a second record for an iteration if it had to repeat
-          # the end. The next iteration began with the last record.
+          # After a repeated end of an iteration, AdaNet appended another
+          # record. The next iteration started with the last record.
           records[number] = record, reports
     except (ValueError, message.DecodeError) as e:
       raise ReportError(
@@ -231,15 +231,15 @@ class ReportStore:
 
   def write(self, iteration_number: int,
             reports: Sequence[report_lib.MaterializedReport]) -> None:
-    """Writes the reports of an iteration; other iterations' stay.
+    """Writes the reports of an iteration and keeps all other iterations.
 
     Args:
       iteration_number: int.
-      reports: the reports. Their own iteration numbers do not count.
+      reports: the reports, whose iteration numbers are ignored.
 
     Raises:
-      ReportError: a report has a value that the file has no field for, or the
-        file is corrupt.
+      ReportError: a report has a value of a type that the file cannot hold, or
+        the file is corrupt.
     """
     records = {number: record
                for number, (record, _) in self._records().items()}
@@ -256,12 +256,12 @@ class ReportStore:
              List[report_lib.MaterializedReport]]:
     """Returns the reports for a generator in an iteration.
 
-    An iteration's own reports are not among it: a generator must get the same
-    while the iteration trains and at its end, when they have been written.
+    The lists exclude the reports of this iteration, because a generator must
+    get the same reports during the iteration and at the end of the iteration.
 
     Returns:
-      Two lists: the reports of the subnetworks that were in the ensemble that
-      won their iteration, and all reports, of earlier iterations.
+      Two lists of reports of earlier iterations: the reports of subnetworks in
+      the winning ensemble of their iteration, and all reports.
     """
     earlier = [
         report for number, (_, reports) in sorted(self._records().items())

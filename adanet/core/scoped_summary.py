@@ -1,14 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Summaries of one candidate: ops of a graph, and the tags they are shown by.
+"""Summaries of a candidate: the ops of a graph and the tags in TensorBoard.
 
-A summary op is named by all name scopes around it, and so is its tag. This
-module keeps these ops as they are, and renames the tags when they are written,
-so that all candidates have the same ones.
+The name and the tag of a summary op include all surrounding name scopes. This
+module keeps the ops unchanged and renames the tags at the time of writing, so
+that all candidates have the same tags.
 
-A builder may also write summaries without the object that it is given, with
-`tf.compat.v1.summary` or with TensorFlow 2's `tf.summary`. `capture` takes
-these too.
+A builder may also make summaries with `tf.compat.v1.summary`, or with
+TensorFlow 2's `tf.summary`, instead of the given object. `capture` collects
+such summaries.
 """
 
 import contextlib
@@ -18,16 +18,17 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 from adanet import tf_compat
 from adanet.subnetwork import summary as interface
 
-# Of ops that write several values: the word in their tags, and the attribute
-# that says how many.
+# For ops that write several values: the word in the tags, and the attribute
+# with the number of values.
 _SEVERAL_VALUES = {
     "ImageSummary": ("image", "max_images"),
     "AudioSummary": ("audio", "max_outputs"),
     "AudioSummaryV2": ("audio", "max_outputs"),
 }
 _ONE_VALUE = frozenset(["HistogramSummary", "ScalarSummary", "TensorSummaryV2"])
-# Ops that write to a file themselves: the op that returns the same, its
-# arguments among the inputs after the writer and the step, and its attributes.
+# For ops that write to a file: the op that returns the same summary, the
+# arguments of this op among the inputs after the writer and the step, and the
+# attributes of this op.
 _WRITING = {
     "WriteAudioSummary":
         ("AudioSummaryV2", ("tag", "tensor", "sample_rate"), ("max_outputs",)),
@@ -42,10 +43,10 @@ _NUMBERED = re.compile(r"(.*[^/])_([1-9][0-9]*)$")
 
 
 class ScopedSummary(interface.Summary):
-  """The summaries of one subnetwork, of one ensemble, or of the search.
+  """The summaries of a subnetwork, of an ensemble, or of the search.
 
   Attributes:
-    ops: list of the string tensors to run, in the order of their making. Each
+    ops: list of the string tensors to run, in the order of creation. Each value
       is a serialized `Summary` proto.
     namespace: "subnetwork", "ensemble" or None.
     scope: the name of the subnetwork or ensemble, such as "t0_dnn", or None.
@@ -56,29 +57,28 @@ class ScopedSummary(interface.Summary):
     """Makes a summary without ops.
 
     Args:
-      namespace: the folder of all candidates of this kind, "subnetwork" or
+      namespace: the folder of all candidates of a kind, "subnetwork" or
         "ensemble"; None for the search.
-      scope: the name of the candidate, and so of its folder; None for the
-        search.
+      scope: the name of the candidate and of the candidate's folder; None for
+        the search.
       skip: whether to make no ops.
     """
     self.namespace = namespace
     self.scope = scope
     self.ops: List[Any] = []
     self._skip = skip
-    self._base = ""  # The name scope that tags leave out.
+    self._base = ""  # The name scope that tags omit.
     self._first_base = ""
     # From the tag of an op to the tag and the description to show.
     self._shown: Dict[str, Tuple[str, Optional[str]]] = {}
     self._names: Set[Tuple[Any, str]] = set()
     self._used: Set[str] = set()
-    # The graph's collection of summaries, while a builder's are captured.
+    # The graph's collection of summaries while capturing.
     self._captured: Optional[List[Any]] = None
 
   @contextlib.contextmanager
   def current_scope(self) -> Iterator[None]:
-    """Leaves the current name scope out of the tags of summaries made inside.
-    """
+    """Omits the current name scope from tags that are made in the context."""
     outer = self._base
     self._take_captured()
     self._base = tf_compat.v1.get_default_graph().get_name_scope()
@@ -91,11 +91,11 @@ class ScopedSummary(interface.Summary):
 
   @contextlib.contextmanager
   def capture(self) -> Iterator[None]:
-    """Takes the summaries that are made inside without this object.
+    """Collects summaries that are made in the context without this object.
 
-    The ops of `tf.compat.v1.summary` are in a collection of the graph, which is
-    the same afterwards as before. The ops of TensorFlow 2's `tf.summary` would
-    write to a file by themselves, if there were one. Includes `current_scope`.
+    The ops of `tf.compat.v1.summary` are in a collection of the graph, which
+    this method restores at the end. The ops of TensorFlow 2's `tf.summary`
+    would directly write to a file. Includes `current_scope`.
     """
     graph = tf_compat.v1.get_default_graph()
     collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
@@ -148,9 +148,9 @@ class ScopedSummary(interface.Summary):
     return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
   def scalars(self) -> Optional[Dict[str, Any]]:
-    """Returns dict from the tag of each op to the tensor that it shows.
+    """Returns dict from the tag of each op to the tensor with the value.
 
-    It is None if an op shows more than a number.
+    None if the value of an op is more than a number.
     """
     shown = {}
     for tensor in self.ops:
@@ -162,7 +162,7 @@ class ScopedSummary(interface.Summary):
     return shown
 
   def rename(self, serialized: bytes) -> Any:
-    """Returns the `Summary` proto with the tags that TensorBoard shows."""
+    """Returns the `Summary` proto with the tags for TensorBoard."""
     proto = tf_compat.v1.Summary.FromString(serialized)
     for value in proto.value:
       value.tag, description = self._shown.get(
@@ -172,7 +172,7 @@ class ScopedSummary(interface.Summary):
     return proto
 
   def _make(self, make, name, tensor, family, description, **kwargs):
-    """Makes an op, and returns it."""
+    """Makes and returns an op."""
     if not name or not isinstance(name, str):
       raise ValueError(
           f"name is {name!r}. Expected the name of a summary: a str that is "
@@ -181,14 +181,14 @@ class ScopedSummary(interface.Summary):
       return tf_compat.v1.constant("")
     self._take_captured()
     if self.scope:
-      # Keeps the name itself free for the builder's ops and variables.
+      # Keeps the plain name free for the builder's ops and variables.
       name = f"{self.scope}/{name[1:] if name.startswith('/') else name}"
     op = make(name, tensor, family=family, collections=[], **kwargs)
     self._add(op, self.scope, description)
     return op
 
   def _take_captured(self):
-    """Adds the new ops of the builder in the graph's collection."""
+    """Adds the builder's new ops from the graph's collection."""
     if self._captured:
       captured, self._captured[:] = list(self._captured), []
       if not self._skip:
@@ -196,7 +196,7 @@ class ScopedSummary(interface.Summary):
           self._add(tensor)
 
   def _take_operation(self, op):
-    """Adds a summary op that is not in the graph's collection of summaries."""
+    """Adds a summary op from outside the graph's collection of summaries."""
     if op.type in _ONE_VALUE or op.type in _SEVERAL_VALUES:
       self._add(op.outputs[0])
     elif op.type in _WRITING and op.graph.is_fetchable(op):
@@ -212,13 +212,13 @@ class ScopedSummary(interface.Summary):
         self._add(tensor, written=written)
 
   def _add(self, tensor, scope=None, description=None, written=None):
-    """Adds an op, and decides on its tag.
+    """Adds an op and chooses the tag.
 
     Args:
       tensor: a string tensor.
-      scope: a name scope that the tag leaves out once.
+      scope: a name scope to omit once from the tag.
       description: str or None.
-      written: the tag, if the op's own is not it.
+      written: the tag, if it differs from the tag of the op.
     """
     op = tensor.op
     if op.type == "MergeSummary":
@@ -249,7 +249,7 @@ class ScopedSummary(interface.Summary):
       self._shown[tag + ending] = shown + ending, description
 
   def _unique(self, tag):
-    """Returns the tag, with a number if it is in use, as TensorFlow does."""
+    """Returns the tag; like TensorFlow, adds a number to a used tag."""
     unique = tag
     number = 0
     while unique.lower() in self._used:
@@ -265,7 +265,7 @@ def _without(scope, tag, count=-1):
   Args:
     scope: str.
     tag: str.
-    count: how often to leave it out; -1 is always. A tag with a family has the
+    count: how many occurrences to omit; -1 for all. A tag with a family has the
       scope in the middle.
   """
   if not scope:
@@ -274,11 +274,11 @@ def _without(scope, tag, count=-1):
 
 
 def _unless_not_finite(summary):
-  """Returns a summary, or for a histogram one that never fails.
+  """Returns a summary; for a histogram, a summary that never fails.
 
   Args:
-    summary: string tensor. The op of a histogram fails where a value is NaN or
-      infinite. The tensor that is returned is then empty.
+    summary: string tensor. A histogram op fails on NaN and infinity. The
+      returned tensor is then empty instead.
   """
   v1, where = tf_compat.v1, tf_compat.v2.where
   if summary.op.type != "HistogramSummary":
@@ -302,8 +302,8 @@ def _text(tensor):
 def _without_number(tag, op):
   """Returns the tag without the number that TensorFlow gave the op's name.
 
-  The names of summaries share the graph with names of tensors, so a summary
-  "loss" of a tensor "loss" is the op "loss_1". Its tag does not need that.
+  Summaries and other tensors share the names of the graph, so a summary "loss"
+  of a tensor "loss" is the op "loss_1". The tag does not need the number.
   """
   match = _NUMBERED.match(op.name)
   if not match:
@@ -311,7 +311,7 @@ def _without_number(tag, op):
   name, number = match.group(1), int(match.group(2))
   ending = f"_{number}"
   earlier = [name] + [f"{name}_{i}" for i in range(1, number)]
-  # Only where all earlier numbers are taken did TensorFlow choose this one.
+  # TensorFlow chose the number only if all lower numbers are taken.
   with op.graph.name_scope(None):
     chosen = all(
         op.graph.unique_name(other, mark_as_used=False) != other
@@ -321,10 +321,11 @@ def _without_number(tag, op):
 
 @contextlib.contextmanager
 def _ready_to_write(graph):
-  """Lets TensorFlow 2's `tf.summary` make its ops; they are never run.
+  """Lets TensorFlow 2's `tf.summary` make ops, which are never run.
 
-  It makes none without a default writer and a step. In another graph, such as
-  a `tf.function`, the ops would run with it, so there it makes none here.
+  `tf.summary` makes ops only with a default writer and a step. In another
+  graph, such as a `tf.function`, the ops would run with the graph, so this
+  context makes no ops in other graphs.
   """
   v2 = tf_compat.v2.summary
   step = v2.experimental.get_step()

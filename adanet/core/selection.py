@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which candidate wins an iteration: a pure function of names and values."""
+"""Chooses the winner of an iteration: a pure function of names and values."""
 
 import dataclasses
 import math
@@ -13,21 +13,26 @@ _ADVICE = "Lower the learning rate, or check the data for NaN."
 
 
 class AllNaNError(ValueError):
-  """No ensemble can win, because the loss or metric of each one is NaN.
+  """No ensemble can win, because the loss or metric of all ensembles is NaN.
 
-  Where training ends with it, it is a `tf.train.NanLossDuringTrainingError`,
-  too.
+  An AllNaNError that ends training is also a
+  `tf.train.NanLossDuringTrainingError`. For example::
+
+      try:
+        estimator.train(input_fn)
+      except adanet.AllNaNError as error:
+        print(error)
   """
 
 
 def all_nan_error(number: int, names: Iterable[str],
                   advice: str = "") -> AllNaNError:
-  """Returns the error of an iteration that has only such ensembles.
+  """Returns the error of an iteration in which all losses are NaN.
 
   Args:
-    number: int, the iteration's.
-    names: of the ensembles.
-    advice: str, a sentence in place of the usual one, if the reason is known.
+    number: int, the number of the iteration.
+    names: the names of the ensembles.
+    advice: str, a sentence for a known reason, in place of the usual advice.
   """
   return AllNaNError(
       f"iteration {number}: the loss of every ensemble is NaN: "
@@ -36,20 +41,20 @@ def all_nan_error(number: int, names: Iterable[str],
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-  """The candidate that won an iteration, and why.
+  """The winner of an iteration, and the reason.
 
   Attributes:
-    index: int, where it is among all candidates.
-    name: str, its name.
-    value: float, its loss or metric; None if none was needed.
-    next_best: str, the name of the best one that it was compared with; None if
-      there is no such one, or an `objective_fn` of a user chose.
-    margin: float, how much worse its value is; never negative.
-      None without `next_best`.
-    compared: int, how many candidates were compared, this one included.
-    is_previous: bool, whether it is the ensemble of the previous iteration.
-    nan: tuple of str, the names of the candidates that have the value NaN.
-    reason: str, why nothing was compared; "" if it is clear.
+    index: int, the index of the winner among all candidates.
+    name: str, the name of the winner.
+    value: float, the loss or metric of the winner; None if not needed.
+    next_best: str, the name of the next best candidate; None without another
+      compared candidate, and if a user's `objective_fn` chose the winner.
+    margin: float, at least 0, the difference between the values of the next
+      best candidate and the winner. None without `next_best`.
+    compared: int, the number of compared candidates, including the winner.
+    is_previous: bool, whether the winner is the previous ensemble.
+    nan: tuple of str, the names of the candidates with the value NaN.
+    reason: str, the reason to compare no candidates, or "".
   """
   index: int
   name: str
@@ -63,7 +68,7 @@ class Choice:
 
   def message(self, metric_name: str = "adanet_loss",
               verb: str = "won") -> str:
-    """Returns one line: the winner, its value and its margin."""
+    """Returns a line with the winner, the value and the margin."""
     line = f"{self.name} {verb}"
     if self.value is not None:
       line += f" with {metric_name} {self.value:.6g}"
@@ -86,15 +91,15 @@ class Choice:
 
 
 class Fit(NamedTuple):
-  """An ensemble that was fitted when all networks had trained.
+  """An ensemble that was fitted after all networks trained.
 
   Attributes:
-    members: dict from the name of each member, such as "t0_linear", to its
+    members: dict from the name of each member, such as "t0_linear", to the
       weight.
     loss: float, the head's loss of the ensemble on the evaluator's data.
-    num_networks: int, of how many networks it was made.
-    best_network: str, which of them alone has the least loss.
-    best_loss: float, that loss.
+    num_networks: int, the number of networks to select from.
+    best_network: str, the name of the single network with the least loss.
+    best_loss: float, the loss of `best_network`.
   """
   members: Dict[str, float]
   loss: float
@@ -103,17 +108,17 @@ class Fit(NamedTuple):
   best_loss: float
 
   def message(self) -> str:
-    """Returns one line: the gain of the ensemble over one network."""
+    """Returns a line with the losses of the ensemble and the best network."""
     return (f"The ensemble of {len(self.members)} of {self.num_networks} "
             f"networks has loss {self.loss:.4g}, the best network alone "
             f"({self.best_network}) {self.best_loss:.4g}.")
 
 
 def preset(names: Sequence[str], index: int, reason: str) -> Choice:
-  """Returns the choice of a candidate that needs no comparison.
+  """Returns the choice of a candidate without a comparison.
 
   Raises:
-    ValueError: there is no such candidate.
+    ValueError: `index` is not the index of a candidate.
   """
   if not 0 <= index < len(names):
     raise ValueError(
@@ -123,7 +128,7 @@ def preset(names: Sequence[str], index: int, reason: str) -> Choice:
 
 
 def _chosen(objective_fn, indices, numbers):
-  """Returns the one of some indices that a user's function chooses by value."""
+  """Returns the index that a user's function chooses by the values."""
   values = [numbers[i] for i in indices]
   chosen = objective_fn(values)
   try:
@@ -144,22 +149,25 @@ def choose(
     advice: str = "") -> Choice:
   """Returns the candidate with the best value. A NaN never wins.
 
-  Of equal values, the first one wins.
+  The first candidate wins a tie.
 
   Args:
     names: sequence of str, the names of the candidates.
-    values: sequence of float, the loss or metric of each.
+    values: sequence of float, the loss or metric of each candidate.
     maximize: bool, whether the greatest value is the best, not the least.
-    previous: int, the index of the previous ensemble; None if it is not among
-      the candidates.
-    force_grow: bool, whether the previous ensemble cannot win.
+    previous: int, the index of the previous ensemble; None if the previous
+      ensemble is no candidate.
+    force_grow: bool, whether to exclude the previous ensemble.
     objective_fn: function from the values of possible winners to the index of
-      the best one, in place of `maximize`; None for that. If it chooses a NaN,
-      it is asked again, without the NaNs.
+      the best value, or None to use `maximize`. If the function chooses a NaN,
+      the function is called again without NaNs.
     advice: see `all_nan_error`.
 
+  Returns:
+    A `Choice`.
+
   Raises:
-    AllNaNError: the value of every candidate that could win is NaN.
+    AllNaNError: the values of all possible winners are NaN.
     ValueError: no candidate can win, or `objective_fn` returns no index.
   """
   numbers = [float(value) for value in values]

@@ -1,14 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of summaries that TensorBoard reads, on a disk that may be full.
+"""The folders of TensorBoard summaries, on a disk that may be full.
 
-Each subnetwork and each ensemble has a folder of its own:
+Each subnetwork and each ensemble has a separate folder:
 
     <model_dir>/subnetwork/t0_dnn/
     <model_dir>/ensemble/t0_dnn_grow_complexity_regularized/
     <model_dir>/                                the search as a whole
 
-TensorBoard draws curves of equal tags from different folders in one chart.
+TensorBoard draws curves of equal tags from different folders in a common chart.
 """
 
 import os
@@ -28,7 +28,7 @@ _FLUSH_SECS = 120.
 
 
 def _serialized(**fields):
-  """Returns an `Event` of now, as bytes."""
+  """Returns an `Event` with the current time, as bytes."""
   return tf_compat.v1.Event(
       wall_time=time.time(), **fields).SerializeToString()
 
@@ -36,9 +36,9 @@ def _serialized(**fields):
 class EventFile:
   """A file of events that drops events when the disk is full.
 
-  So a full disk loses curves, and training goes on. TensorFlow's `FileWriter`
-  writes in a thread, which a full disk ends with a traceback, and on TensorFlow
-  1.15 without a word: who writes then waits for ever.
+  So a full disk loses curves, and training continues. TensorFlow's `FileWriter`
+  writes in a thread. A full disk ends the thread with a traceback, or silently
+  on TensorFlow 1.15, where later writes then block forever.
   """
 
   def __init__(self, folder: str):
@@ -49,14 +49,14 @@ class EventFile:
     self._next_flush = 0.
 
   def _path(self):
-    """Returns the path of a new file, named as TensorFlow names them."""
+    """Returns the path of a new file with a name as from TensorFlow."""
     now = time.time()
     return os.path.join(self._folder, (
         f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}."
         f"{int(now * 1000000000.0):020d}.{os.getpid()}"))
 
   def _call(self, function):
-    """Calls a function with the writer, while there is space."""
+    """Calls a function with the writer, unless the disk is full."""
     now = time.monotonic()
     if now < self._next_try:
       return
@@ -75,7 +75,7 @@ class EventFile:
         raise
       logging.warning("Summaries of %s are lost: the disk is full.",
                       self._folder)
-      self._writer = None  # The next one begins another file.
+      self._writer = None  # The next writer starts another file.
       self._next_try = now + _RETRY_SECS
 
   def _add(self, step=0, **fields):
@@ -83,7 +83,7 @@ class EventFile:
     self._call(lambda writer: writer.write(event))
 
   def start(self, global_step: int) -> None:
-    """Makes TensorBoard forget later steps, which a stopped run has left."""
+    """Makes TensorBoard forget later steps from a stopped run."""
     self._add(global_step, session_log=tf_compat.v1.SessionLog(
         status=tf_compat.v1.SessionLog.START))
 
@@ -92,7 +92,7 @@ class EventFile:
     self._add(global_step, summary=summary)
 
   def add_graph(self, meta_graph: Any) -> None:
-    """Writes a `MetaGraphDef`, and its `GraphDef` by itself."""
+    """Writes a `MetaGraphDef` and separately its `GraphDef`."""
     self._add(graph_def=meta_graph.graph_def.SerializeToString())
     self._add(meta_graph_def=meta_graph.SerializeToString())
 
@@ -119,12 +119,12 @@ class SummaryWriter:
 
   def add(self, summary: scoped_summary.ScopedSummary, serialized: bytes,
           global_step: int) -> None:
-    """Writes the values that the ops of a summary returned.
+    """Writes the values of the ops of a summary.
 
     Args:
       summary: the summary.
-      serialized: the value of `summary.merged()`, or of one of its ops.
-      global_step: the step to draw it at.
+      serialized: the value of `summary.merged()`, or of an op of the summary.
+      global_step: int, the step of the values.
     """
     folder = os.path.join(summary.namespace or "", summary.scope or "")
     writer = self._writer(folder)
@@ -135,14 +135,14 @@ class SummaryWriter:
 
   def add_scalars(self, folder: str, values: Mapping[str, Any],
                   global_step: int) -> None:
-    """Writes values that are known, such as the results of an evaluation.
+    """Writes given values, such as the results of an evaluation.
 
     Args:
       folder: path relative to the model_dir, such as "eval" or
         "ensemble/t0_all_mean/eval"; "" is the model_dir.
       values: dict from tag to a number, a serialized `Summary` proto (bytes),
-        a string or an array. "global_step" and values of None are left out.
-      global_step: the step to draw them at.
+        a string or an array. "global_step" and values of None are skipped.
+      global_step: int, the step of the values.
     """
     proto = tf_compat.v1.Summary()
     for tag in sorted(set(values) - {"global_step"}):
@@ -150,7 +150,7 @@ class SummaryWriter:
     self._writer(folder).add(proto, global_step)
 
   def add_graph(self, meta_graph: Any) -> None:
-    """Writes a `MetaGraphDef` to the model_dir, for TensorBoard to draw."""
+    """Writes a `MetaGraphDef` for TensorBoard to the model_dir."""
     self._writer("").add_graph(meta_graph)
 
   def flush(self) -> None:
@@ -159,7 +159,7 @@ class SummaryWriter:
       writer.flush()
 
   def close(self) -> None:
-    """Closes all files. A later call of `add` opens new ones."""
+    """Closes all files. A later call of `add` opens new files."""
     for writer in self._writers.values():
       writer.close()
     self._writers = {}

@@ -1,7 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a search: records in its model_dir, as a table or a picture.
-"""
+"""The history of a search, from the records in the model_dir."""
 
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,6 @@ else:
 
 
 def read(model_dir: str) -> "report.History":
-  """Returns the history of a search: the same as `adanet.report`."""
+  """Returns the history of a search. The same as `adanet.report`."""
   from adanet.history import store  # pylint: disable=g-import-not-at-top
   return store.report(model_dir)

@@ -9,28 +9,33 @@ from adanet.history import summary
 
 
 class Row(NamedTuple):
-  """An ensemble that could win, or a network that trained.
+  """A candidate ensemble, or a trained network.
+
+  For example::
+
+      for row in leaderboard.rows(adanet.report("digits")):
+        print(row.kind, row.name, row.value)
 
   Attributes:
     name: str.
     kind: str, "ensemble" or "network".
-    iteration: int, in which it trained; that of the previous ensemble is the
-      last one in which it was a candidate.
-    won: bool, whether an ensemble won its iteration; or whether a network is
-      part of the ensemble that won last.
+    iteration: int, the iteration of the training; for an ensemble, the last
+      iteration with the ensemble as a candidate.
+    won: bool, whether an ensemble won the iteration, or whether a network is
+      part of the last winner.
     metric: str, the name of `value`.
-    value: float, on which an ensemble was compared. Of a network it is the
-      head's loss of it alone on the evaluator's data, which is known where
-      ensembles are fitted. None if it is not known.
-    networks: int, how many it has.
-    weight: float, that of a network in the ensemble that won last; 0 if it is
-      not in it, None if it has none.
-    train_loss: float, that of a network's last step; None if not known.
-    steps: int, how many a network took; 0 if it was not trained.
-    global_step: int, that of the iteration's end.
-    seconds: float, how long the iteration took; or, a network's steps.
-    weights: dict from the networks of an ensemble to their mean absolute
-      weights, each None where there is none.
+    value: float, the compared value of an ensemble; for a network, the head's
+      loss of the network alone on the evaluator's data, which is known only
+      with fitted ensembles. None if unknown.
+    networks: int, the number of networks.
+    weight: float, the weight of a network in the last winner: 0 for a network
+      outside the last winner, and None without mixture weights.
+    train_loss: float, the loss of a network's last step; None if unknown.
+    steps: int, the training steps of a network; 0 if not trained.
+    global_step: int, the global step at the end of the iteration.
+    seconds: float, the duration of the iteration, or of a network's steps.
+    weights: dict from the networks of an ensemble to the mean absolute weights,
+      each None without mixture weights.
   """
   name: str
   kind: str
@@ -48,7 +53,7 @@ class Row(NamedTuple):
 
 
 def rows(search: records.Records) -> List[Row]:
-  """Returns a row for each candidate and network; see `History.leaderboard`."""
+  """Returns a row for each candidate and network. See `History.leaderboard`."""
   by_name: Dict[str, Row] = {}
   for record in reversed(search.iterations):
     for candidate in summary.best_first(record):

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The result of an iteration, and the work of each task for it, as values."""
+"""The results of iterations and the work of tasks as values."""
 
 import json
 import os
@@ -11,23 +11,22 @@ from adanet.core import events
 from adanet.core import selection
 from adanet.history import record_numbers
 
-#: The version of the files. A change that older code cannot read has a new one.
+#: The version of the files. Changes that older code cannot read increase it.
 JSON_VERSION = 5
-# Older files lack attributes that have a default.
+# Older files lack some attributes, which have default values.
 _READABLE_VERSIONS = (1, 2, 3, 4, 5)
 
 
 class CandidateRecord(NamedTuple):
-  """An ensemble that could win an iteration.
+  """A candidate ensemble of an iteration.
 
   Attributes:
-    name: str, its name.
-    value: float, the loss or metric that it was compared by; None if it was
-      not compared.
-    subnetworks: tuple of str, the names of its subnetworks, such as
+    name: str, the name of the ensemble.
+    value: float, the compared loss or metric; None if not compared.
+    subnetworks: tuple of str, the names of the subnetworks, such as
       "t0_linear".
-    weights: tuple with, for each subnetwork, the mean absolute value of its
-      mixture weights; None where the ensembler has none.
+    weights: tuple with the mean absolute mixture weight of each subnetwork;
+      None where the ensembler has no mixture weights.
   """
   name: str
   value: Optional[float] = None
@@ -38,23 +37,22 @@ class CandidateRecord(NamedTuple):
 class SubnetworkRecord(NamedTuple):
   """A subnetwork that trained in an iteration.
 
-  A placement strategy may want to know what it costs. Then its builder said so,
-  or the chief measured it alone before the iteration.
+  If the placement strategy needs costs, the builder states the cost, or the
+  chief measures the subnetwork alone before the iteration.
 
   Attributes:
-    steps: int, its own step at the end.
-    loss: float, that of its last step; None if it is not known.
-    measured_seconds: float, the time of a step of it; None if that was not
-      measured.
-    measured_bytes: int, of its variables and its optimizer's; or None.
-    stated_cost: float, the `cost` of its builder, in any unit; None if it was
-      not asked or has none.
-    stated_size: float, the `size` of its builder; or None.
-    held_out_loss: float, the head's loss of this network alone on the
-      evaluator's data; None if it was not evaluated, as without fitted
-      ensembles.
-    seconds: float, how long its steps took, in all tasks; None if it is not
-      known. Networks that train in the same step share that time.
+    steps: int, the number of steps at the end.
+    loss: float, the loss of the last step; None if unknown.
+    measured_seconds: float, the time of a step; None if not measured.
+    measured_bytes: int, the size of the variables including the optimizer's;
+      None if not measured.
+    stated_cost: float, the `cost` of the builder, in any unit; None if not
+      needed or not stated.
+    stated_size: float, the `size` of the builder, in any unit; or None.
+    held_out_loss: float, the head's loss of the subnetwork alone on the
+      evaluator's data; None if not evaluated, as without fitted ensembles.
+    seconds: float, the time of all steps in all tasks; None if unknown.
+      Subnetworks that train in the same step share the time.
   """
   steps: int
   loss: Optional[float] = None
@@ -72,23 +70,22 @@ class IterationRecord(NamedTuple):
   Attributes:
     iteration: int, from 0.
     candidates: tuple of `CandidateRecord`.
-    winner: str, the name of the candidate that won.
+    winner: str, the name of the winner.
     metric_name: str, the name of the candidates' values.
-    margin: float, how much worse the next best value is, or None.
-    reason: str, why nothing was compared, or "".
-    subnetworks: dict from the name of each subnetwork that trained to its
+    margin: float, the difference to the next best value, or None.
+    reason: str, the reason to compare no candidates, or "".
+    subnetworks: dict from the name of each trained subnetwork to the
       `SubnetworkRecord`.
-    global_step: int, the global step at its end; None if it is not known.
-    seconds: float, how long it took, in all processes that led it; None if it
-      is not known.
-    generation: int, that of the cluster at its end; None without a cluster.
-    checkpoint: str, the name of the checkpoint that was decided on; "" if it
-      is not known.
-    architecture: str, the winner's as the text of its file; or None.
-    fit: how the winner was fitted, or None: `members`, a dict from each
-      network's name to its weight; `loss`, the head's on the evaluator's data;
-      `num_networks`, of how many it was made; `best_network` and `best_loss`,
-      the best one of them alone.
+    global_step: int, the global step at the end; None if unknown.
+    seconds: float, the duration, over all leading processes; None if unknown.
+    generation: int, the generation of the cluster at the end; None without a
+      cluster.
+    checkpoint: str, the name of the checkpoint of the decision; "" if unknown.
+    architecture: str, the text of the winner's architecture file; or None.
+    fit: the fit of the winner, or None: `members`, a dict from the name of each
+      network to the weight; `loss`, the head's loss on the evaluator's data;
+      `num_networks`, the number of networks to select from; `best_network` and
+      `best_loss`, the name and loss of the best single network.
   """
   iteration: int
   candidates: Tuple[CandidateRecord, ...]
@@ -105,13 +102,13 @@ class IterationRecord(NamedTuple):
   fit: Optional[selection.Fit] = None
 
   def is_of(self, checkpoint: str) -> bool:
-    """Returns whether it was decided on a checkpoint, given by its prefix."""
+    """Returns whether the decision was on a checkpoint, given by the prefix."""
     return bool(self.architecture) and self.checkpoint == os.path.basename(
         checkpoint)
 
   @property
   def winning(self) -> Optional[CandidateRecord]:
-    """The record of the candidate that won; None if it is not there."""
+    """The record of the winner; None if missing."""
     for candidate in self.candidates:
       if candidate.name == self.winner:
         return candidate
@@ -119,26 +116,25 @@ class IterationRecord(NamedTuple):
 
 
 class TaskRecord(NamedTuple):
-  """The work of a task for an iteration, all its processes together.
+  """The work of a task for an iteration, over all processes of the task.
 
   Attributes:
     task: str, such as "worker:1".
     iteration: int, from 0.
-    builds: tuple of str, the subnetworks and ensembles that it builds.
+    builds: tuple of str, the subnetworks and ensembles in the task's graph.
     trained: dict from the name of a subnetwork or ensemble to the number of
-      steps that this task trained it.
-    seconds: float, how long its training loop took.
-    bytes: int, of the variables that it builds or, for a ps, holds; None if it
-      is not known.
-    ensembles: tuple of str, which of these names are ensembles.
+      training steps in this task.
+    seconds: float, the duration of the training loop.
+    bytes: int, the size of the variables that the task builds or, for a ps,
+      holds; None if unknown.
+    ensembles: tuple of str, the names in `builds` of ensembles.
     losses: dict from the name of a subnetwork or ensemble to the loss of the
-      last step that this task trained it.
-    total_seconds: float, how long it took with all that comes before the loop,
-      such as to build the graph; None if it is not known.
-    has_ended: bool, whether its loop has ended. One that was killed stays
-      False.
-    step_seconds: dict from the name of a subnetwork or ensemble to how long its
-      steps took here.
+      last training step in this task.
+    total_seconds: float, the duration including the time before the loop, such
+      as for building the graph; None if unknown.
+    has_ended: bool, whether the loop has ended. Stays False for a killed task.
+    step_seconds: dict from the name of a subnetwork or ensemble to the time of
+      all training steps in this task.
   """
   task: str
   iteration: int
@@ -154,18 +150,18 @@ class TaskRecord(NamedTuple):
 
   @property
   def steps(self) -> int:
-    """The steps of its loop: the most that it trained of a candidate."""
+    """The steps of the loop: the most training steps of a candidate."""
     return max(self.trained.values(), default=0)
 
 
 class EvaluationRecord(NamedTuple):
-  """An evaluation of a checkpoint, the last one of an iteration by its name.
+  """The last evaluation with a given name of an iteration.
 
   Attributes:
-    iteration: int, that of the checkpoint.
-    global_step: int, that of the checkpoint.
-    ensemble: str, the name of the ensemble that was evaluated.
-    metrics: dict from the name of a metric to its value.
+    iteration: int, the iteration of the checkpoint.
+    global_step: int, the global step of the checkpoint.
+    ensemble: str, the name of the evaluated ensemble.
+    metrics: dict from the name of a metric to the value.
     name: str, the `name` of the evaluation, or "".
   """
   iteration: int
@@ -180,16 +176,16 @@ class UndecidedRecord(NamedTuple):
 
   Attributes:
     iteration: int, from 0.
-    global_step: int, the last one.
-    metric_name: str, the value that the candidates are compared by.
-    leader: str, the name of the ensemble that answers until then; None if an
-      evaluator finds it each time.
-    value: float, its loss; None if nothing was compared.
-    next_best: str, the name of the next best one, or None.
-    margin: float, how much worse its value is, or None.
-    compared: int, how many candidates were compared.
-    reason: str, why nothing was compared, or "".
-    untrained: tuple of str, the networks that have trained no step.
+    global_step: int, the last global step.
+    metric_name: str, the name of the candidates' values.
+    leader: str, the name of the current best ensemble, for evaluation and
+      prediction; None if an evaluator finds the ensemble each time.
+    value: float, the loss of the leader; None if not compared.
+    next_best: str, the name of the next best ensemble, or None.
+    margin: float, the difference to the value of `next_best`, or None.
+    compared: int, the number of compared candidates.
+    reason: str, the reason to compare no candidates, or "".
+    untrained: tuple of str, the networks without a training step.
   """
   iteration: int
   global_step: int
@@ -204,12 +200,12 @@ class UndecidedRecord(NamedTuple):
 
 
 class EndRecord(NamedTuple):
-  """The end of training, as of its last call.
+  """The end of the last call of training.
 
   Attributes:
-    global_step: int, the last one.
-    reason: str, why it ended.
-    time: float, when, in seconds since 1970; None if it is not known.
+    global_step: int, the last global step.
+    reason: str, the reason for the end.
+    time: float, the time in seconds since 1970; None if unknown.
   """
   global_step: int
   reason: str
@@ -217,9 +213,9 @@ class EndRecord(NamedTuple):
 
 
 class Records(NamedTuple):
-  """All records of a search, as tables and pictures take them.
+  """All records of a search, for tables and pictures.
 
-  `report.History` explains each field.
+  `report.History` describes all fields.
   """
   model_dir: str
   iterations: Tuple[IterationRecord, ...] = ()
@@ -235,13 +231,13 @@ class Records(NamedTuple):
 
   @property
   def seconds(self) -> Optional[float]:
-    """How long the iterations took together; None if it is not known."""
+    """The duration of all iterations together; None if unknown."""
     seconds = [record.seconds for record in self.iterations
                if record.seconds is not None]
     return sum(seconds) if seconds else None
 
   def to_json_dict(self) -> Dict[str, Any]:
-    """Returns a value for `json.dumps`. NaN is the string "NaN"."""
+    """Returns a value for `json.dumps`. NaN becomes the string "NaN"."""
     return dict({"version": JSON_VERSION}, **to_json(self))
 
 
@@ -259,25 +255,25 @@ def iteration_record(
   """Returns the record of an iteration that ended.
 
   Args:
-    ended: the event of its end.
-    candidates: dict from the name of each candidate to the names of its
+    ended: the event of the end of the iteration.
+    candidates: dict from the name of each candidate to the names of the
       subnetworks, in the order of the graph.
-    values: dict from the names of candidates to their compared values; None if
-      nothing was compared.
+    values: dict from the names of candidates to the compared values; None if
+      not compared.
     weights: dict from the name of a candidate to the mean absolute mixture
-      weight of each of its subnetworks, or None where there is none.
-      Candidates may be left out.
-    progress: the last `events.Progress` of the iteration: the steps and losses
-      of the subnetworks. Names of candidates in it are left out.
-    global_step: int, the global step at its end.
-    generation: int, the cluster's, or None.
-    costs: dict from the name of a subnetwork to a dict with the costs in its
+      weights of the subnetworks, each None without mixture weights. May omit
+      candidates.
+    progress: the last `events.Progress` of the iteration, with the steps and
+      losses of subnetworks. Names of candidates are ignored.
+    global_step: int, the global step at the end.
+    generation: int, the generation of the cluster, or None.
+    costs: dict from the name of a subnetwork to a dict with the costs in the
       `SubnetworkRecord`, or None.
-    held_out_losses: dict from the name of a subnetwork to its loss alone on the
-      evaluator's data, or None. Subnetworks may be left out.
+    held_out_losses: dict from the name of a subnetwork to the loss of the
+      subnetwork alone on the evaluator's data, or None. May omit subnetworks.
 
   Raises:
-    ValueError: weights do not match the candidates.
+    ValueError: the numbers of weights and subnetworks of a candidate differ.
   """
   candidate_records = []
   for name, subnetworks in candidates.items():
@@ -304,7 +300,7 @@ def iteration_record(
 
 
 def undecided_record(event: events.IterationUndecided) -> UndecidedRecord:
-  """Returns the record of an iteration that has no winner at the last step."""
+  """Returns the record of an iteration without a winner at the last step."""
   record = UndecidedRecord(
       event.iteration_number, event.global_step, event.metric_name,
       untrained=event.untrained)
@@ -317,7 +313,7 @@ def undecided_record(event: events.IterationUndecided) -> UndecidedRecord:
 
 
 def undecided_event(record: UndecidedRecord) -> events.IterationUndecided:
-  """Returns the event that a record was made of, as progress shows it."""
+  """Returns the event of a record, for displaying progress."""
   choice = None
   if record.leader is not None:
     choice = selection.Choice(
@@ -329,10 +325,10 @@ def undecided_event(record: UndecidedRecord) -> events.IterationUndecided:
 
 
 def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
-  """Returns the work of a task, with the work of its processes before.
+  """Returns the work of a task, including the task's earlier processes.
 
   Args:
-    before: the work of the processes before, for the same iteration, or None.
+    before: the work of earlier processes for the same iteration, or None.
     record: the work of this process.
   """
   if before is None:
@@ -351,13 +347,13 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
 
 
 def _sums(before, after):
-  """Returns the sum of the values that two dicts have under each name."""
+  """Returns the sum of the values of two dicts for each name."""
   return {name: before.get(name, 0) + after.get(name, 0)
           for name in {**before, **after}}
 
 
 def total_seconds(record: TaskRecord) -> float:
-  """Returns how long a task took; its loop alone, if no more is known."""
+  """Returns the duration of a task; of only the loop, if no more is known."""
   if record.total_seconds is None:
     return record.seconds
   return record.total_seconds
@@ -367,12 +363,12 @@ def with_tasks(record: IterationRecord,
                tasks: Sequence[TaskRecord]) -> IterationRecord:
   """Returns a record with the losses and times that only other tasks know.
 
-  The chief of a cluster sees how far another task's subnetwork is, and not
-  its loss. Of several tasks, the one that trained it most is asked.
+  The chief of a cluster knows the step of another task's subnetwork, but not
+  the loss. The loss is from the task with the most training steps.
 
   Args:
     record: the result of an iteration.
-    tasks: the records of its tasks.
+    tasks: the records of the tasks of the iteration.
   """
   subnetworks = dict(record.subnetworks)
   for name, subnetwork in subnetworks.items():
@@ -403,11 +399,11 @@ def loads(kind: Any, text: str) -> Any:
   """Returns the record of a file.
 
   Args:
-    kind: its class.
+    kind: the class of the record.
     text: str, the text of the file.
 
   Raises:
-    ValueError: the text is not from `dumps` for this class.
+    ValueError: `text` is not from `dumps` for a record of this class.
   """
   content = typed_json.loads(text)
   version = content.pop("version", None)

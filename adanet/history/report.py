@@ -1,37 +1,44 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a search, as one value."""
+"""The history of a search as a value."""
 
 import os
 from typing import Any, Dict, Optional
 
 from adanet.history import records
 
-# Tables need Rich, and pictures Matplotlib: imported when they are asked for.
+# Tables need Rich and pictures Matplotlib, both imported at first use.
 # pylint: disable=g-import-not-at-top
 
 
 class History(records.Records):
-  """The history of a search. `str` of it is its tables as plain text.
+  """The history of a search. `str(history)` is the tables as plain text.
+
+  For example::
+
+      history = adanet.report("digits")
+      print(history)
+      print([record.winner for record in history.iterations])
+      history.picture("search.svg")
 
   Attributes:
-    model_dir: str, where it was.
-    iterations: tuple of `IterationRecord`, the ended ones, in order.
-    tasks: tuple of `TaskRecord`, in the order of iterations and tasks, also of
-      an iteration that has not ended.
-    evaluations: tuple of `EvaluationRecord`, in the order of their steps.
-    undecided: `UndecidedRecord`, if training reached its last step before
-      the last iteration had a winner; or None.
-    end: `EndRecord`, why training ended; None while it goes on, or if it was
-      killed.
+    model_dir: str, the folder of the search.
+    iterations: tuple of `IterationRecord` of the ended iterations, in order.
+    tasks: tuple of `TaskRecord`, in the order of iterations and tasks,
+      including an iteration that has not ended.
+    evaluations: tuple of `EvaluationRecord`, in the order of global steps.
+    undecided: `UndecidedRecord` if training ended before the last iteration had
+      a winner; otherwise None.
+    end: `EndRecord` with the reason for the end of training; None while
+      training continues, and after training was killed.
   """
   __slots__ = ()
 
   def table(self) -> str:
     """Returns tables as plain text.
 
-    They have at most 80 columns, and fewer if the terminal or the environment
-    variable `COLUMNS` has fewer, as in a task of adanet-launch.
+    The tables have at most 80 columns, or fewer if the terminal or the
+    environment variable `COLUMNS` has fewer, as in a task of adanet-launch.
 
     Raises:
       ModuleNotFoundError: Rich is not installed.
@@ -45,13 +52,14 @@ class History(records.Records):
   def leaderboard(self) -> Any:
     """Returns a row for each candidate and each network, the last winner first.
 
-    Within an iteration, the winner is followed by the other ensembles in the
-    order of their values, and then by the networks that trained in it. The
-    previous ensemble has a row of its last iteration only.
+    Within an iteration, the winner comes first, then all other ensembles in the
+    order of their values, then the networks trained in the iteration. An
+    ensemble that was a candidate of several iterations has only a row in the
+    last iteration.
 
     Returns:
-      A `pandas.DataFrame` where pandas is installed, else a list of dicts. The
-      columns are the attributes of `adanet.history.leaderboard.Row`.
+      A `pandas.DataFrame` where pandas is installed, otherwise a list of dicts.
+      The columns are the attributes of `adanet.history.leaderboard.Row`.
     """
     from adanet.history import leaderboard
     rows = [row._asdict() for row in leaderboard.rows(self)]
@@ -62,9 +70,9 @@ class History(records.Records):
     return pandas.DataFrame(rows)
 
   def to_json_dict(self) -> Dict[str, Any]:
-    """Returns a value for `json.dumps`, with the leaderboard.
+    """Returns the history with the leaderboard as a value for `json.dumps`.
 
-    NaN is the string "NaN".
+    NaN becomes the string "NaN".
     """
     from adanet.history import leaderboard
     return dict(super().to_json_dict(), leaderboard=[
@@ -80,7 +88,7 @@ class History(records.Records):
     return table.html_page(self)
 
   def _repr_html_(self) -> Optional[str]:
-    """Shows the search in a notebook, which shows its text for None."""
+    """Shows the search in a notebook; None makes the notebook show the text."""
     try:
       from adanet.history import table
       return table.html_fragment(self)
@@ -88,20 +96,20 @@ class History(records.Records):
       return None
 
   def picture(self, path: str) -> None:
-    """Draws a picture: the work of each task, losses, and weights.
+    """Draws a picture of the work of each task, the losses, and the weights.
 
-    The same Matplotlib writes the same bytes.
+    The output is deterministic for a version of Matplotlib.
 
     Args:
-      path: str, the file to write: .svg, .png or .pdf.
+      path: str, the file to write, with the extension .svg, .png or .pdf.
 
     Raises:
       ModuleNotFoundError: Matplotlib is not installed.
       OSError: the file cannot be written.
-      ValueError: the path has another ending.
+      ValueError: `path` has another extension.
     """
     from adanet.history import picture
     picture.write(self, os.fspath(path))
 
 
-Report = History  # Its first name, which `adanet.subnetwork.Report` has, too.
+Report = History  # The first name, which is also `adanet.subnetwork.Report`'s.

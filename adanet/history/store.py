@@ -1,14 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a search, in its model_dir.
+"""The records of a search in the model_dir.
 
     <model_dir>/history/
       iteration-<t>.json             the result of iteration t, from the chief
-      iteration-<t>/<task>.json      the work of a task for it, such as worker-1
+      iteration-<t>/<task>.json      the work of a task, such as worker-1
       evaluation-<t>[-<name>].json   the last evaluation in iteration t
-      undecided.json                 which ensemble answered when training ended
-                                     before its iteration had a winner
-      end.json                       why training ended
+      undecided.json                 the best ensemble, if training ended before
+                                     the iteration had a winner
+      end.json                       the reason for the end of training
 """
 
 import os
@@ -33,19 +33,19 @@ _KINDS = ("chief", "master", "worker", "ps", "evaluator")
 
 
 def _is_local(path):
-  """Whether Python reads a path without TensorFlow, which is slow to import."""
+  """Whether Python can read a path without importing TensorFlow."""
   return "://" not in path
 
 
 def _names(folder):
-  """Returns the names in a folder; none if there is no such folder."""
+  """Returns the names in a folder; no names if the folder does not exist."""
   if _is_local(folder):
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
   return files.names(folder)
 
 
 def _text(path):
-  """Returns the text of a file; None if there is no such file."""
+  """Returns the text of a file; None if the file does not exist."""
   if not _is_local(path):
     return files.read_text(path)
   try:
@@ -56,7 +56,7 @@ def _text(path):
 
 
 def _numbered(pattern, folder):
-  """Returns list of (number, name) of the files in a folder, by the number."""
+  """Returns list of (number, name) of files in a folder, sorted by number."""
   matches = [pattern.match(name) for name in _names(folder)]
   return sorted((int(m.group(1)), m.group()) for m in matches if m)
 
@@ -68,8 +68,8 @@ def _task_key(record):
 
 
 def _of_architecture(iteration, architecture):
-  """Returns the record of an iteration, from its architecture."""
-  # The previous ensemble keeps its name if it wins again.
+  """Returns the record of an iteration from the architecture."""
+  # A previous ensemble that wins again keeps the earlier name.
   number = max([t for t, _ in architecture.subnetworks], default=iteration)
   name = "t{}_{}_{}".format(
       number, architecture.ensemble_candidate_name, architecture.ensembler_name)
@@ -86,8 +86,8 @@ def _of_architecture(iteration, architecture):
 def _evaluated(evaluation, iterations):
   """Returns the iteration that trained the evaluated ensemble.
 
-  An iteration begins with a checkpoint that has the ensemble of the one before,
-  at the same global step.
+  The first checkpoint of an iteration has the ensemble of the previous
+  iteration, at the same global step.
   """
   return next(
       (record.iteration for record in iterations
@@ -101,7 +101,7 @@ def _log(message):
 
 def _warn(problems, warn):
   if problems:
-    # A path or a text of a file may have escape sequences.
+    # Paths and texts of files may contain escape sequences.
     first = wording.printable(problems[0])
     warn("{} of the files about this search cannot be read, and {} left out: {}"
          .format(len(problems), "is" if len(problems) == 1 else "are",
@@ -118,11 +118,14 @@ def _write_or_remove(path, record):
 
 
 class Store:
-  """The records in one model_dir. Making this value reads and writes nothing.
-  """
+  """The records in a model_dir. The constructor reads and writes nothing."""
 
   def __init__(self, model_dir: str):
-    """The model_dir may be on any file system of TensorFlow."""
+    """Makes a store.
+
+    Args:
+      model_dir: str, a path on any file system of TensorFlow.
+    """
     self._model_dir = os.fspath(model_dir)
     self._folder = os.path.join(self._model_dir, "history")
 
@@ -135,7 +138,7 @@ class Store:
         task.replace(":", "-") + ".json")
 
   def write_iteration(self, record: records.IterationRecord) -> None:
-    """Writes the result of an iteration, whole or not at all."""
+    """Atomically writes the result of an iteration."""
     files.write_text(
         self._iteration_path(record.iteration), records.dumps(record))
 
@@ -145,10 +148,10 @@ class Store:
 
   def write_undecided(
       self, record: Optional[records.UndecidedRecord]) -> None:
-    """Writes which ensemble answers while an iteration has no winner.
+    """Writes the best ensemble of an iteration without a winner.
 
     Args:
-      record: `UndecidedRecord`; None if training goes on.
+      record: `UndecidedRecord`; None while training continues.
     """
     _write_or_remove(self._undecided_path, record)
 
@@ -157,16 +160,15 @@ class Store:
     return os.path.join(self._folder, "end.json")
 
   def write_end(self, record: Optional[records.EndRecord]) -> None:
-    """Writes why training ended.
+    """Writes the reason for the end of training.
 
     Args:
-      record: `EndRecord`; None if training goes on.
+      record: `EndRecord`; None while training continues.
     """
     _write_or_remove(self._end_path, record)
 
   def end(self) -> Optional[records.EndRecord]:
-    """Returns why training ended; None if that is not known, as for a record.
-    """
+    """Returns the end of training; None if unknown or unreadable."""
     return self._record(records.EndRecord, self._end_path, [])
 
   def _evaluation_path(self, iteration, name):
@@ -174,45 +176,42 @@ class Store:
     return os.path.join(self._folder, f"evaluation-{iteration}{ending}.json")
 
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
-    """Writes an evaluation, instead of one that an earlier step has."""
+    """Writes an evaluation, unless a later step was already evaluated."""
     before = self.evaluation(record.iteration, record.name)
     if before is None or before.global_step <= record.global_step:
       files.write_text(self._evaluation_path(record.iteration, record.name),
                        records.dumps(record))
 
   def write_task(self, record: records.TaskRecord) -> None:
-    """Writes all that a task did for an iteration, whole or not at all.
+    """Atomically writes all work of a task for an iteration.
 
     Args:
-      record: `TaskRecord`. It includes the work of the processes before: see
+      record: `TaskRecord` that includes the work of earlier processes; see
         `task` and `records.added`.
     """
     files.write_text(
         self._task_path(record.task, record.iteration), records.dumps(record))
 
   def iteration(self, iteration: int) -> Optional[records.IterationRecord]:
-    """Returns the result of an iteration; None if that is not known.
-
-    A record that cannot be read counts as none.
-    """
+    """Returns the result of an iteration; None if unknown or unreadable."""
     return self._record(
         records.IterationRecord, self._iteration_path(iteration), [])
 
   def evaluation(self, iteration: int, name: str
                 ) -> Optional[records.EvaluationRecord]:
-    """Returns the last evaluation of an iteration; None if that is not known.
+    """Returns the last evaluation of an iteration; None if unknown.
 
     Args:
       iteration: int.
-      name: str, that of the evaluation, or "".
+      name: str, the name of the evaluation, or "".
     """
     return self._record(records.EvaluationRecord,
                         self._evaluation_path(iteration, name), [])
 
   def task(self, task: str, iteration: int) -> Optional[records.TaskRecord]:
-    """Returns the work of a task for an iteration so far; None if nothing.
+    """Returns the work of a task for an iteration so far.
 
-    A record that cannot be read counts as none.
+    None if the record does not exist or cannot be read.
 
     Args:
       task: str, such as "worker:1".
@@ -227,15 +226,15 @@ class Store:
   def read(self, warn: Callable[[str], Any] = _log) -> report_lib.History:
     """Returns the history of the search so far.
 
-    Records that cannot be read are left out, with one warning. An iteration
-    without a record is as its architecture file says: a model_dir of AdaNet
-    has no other ones.
+    A single warning reports skipped records that cannot be read. An iteration
+    without a record, as in a model_dir of AdaNet, is read from the architecture
+    file.
 
     Args:
-      warn: called with the warning.
+      warn: function that takes the warning.
 
     Raises:
-      ValueError: there is no such folder.
+      ValueError: the model_dir does not exist.
     """
     path = self._model_dir
     if not (os.path.isdir(path) if _is_local(path)
@@ -269,7 +268,7 @@ class Store:
         undecided, end)
 
   def _read_evaluations(self, iterations, problems):
-    """Returns the last evaluation of each iteration by its name."""
+    """Returns the last evaluation of each iteration and name."""
     last = {}
     for _, name in _numbered(_EVALUATION_FILE, self._folder):
       record = self._record(
@@ -297,12 +296,12 @@ class Store:
     return tasks
 
   def _record(self, kind, path, problems):
-    """Returns the record of a kind that a file has; see `_read`."""
+    """Returns the record of a kind in a file. See `_read`."""
     return self._read(path, problems, lambda text, _: records.loads(kind, text))
 
   def _read(self, path: str, problems: List[str],
             parse: Callable[[str, str], Any]) -> Optional[Any]:
-    """Returns the value of a file, or None and a problem."""
+    """Returns the value of a file; on an error, adds a problem."""
     try:
       text = _text(path)
       return None if text is None else parse(text, path)
@@ -312,15 +311,21 @@ class Store:
 
 
 def report(model_dir: str) -> report_lib.History:
-  """Returns the history of a search: its iterations, and the work of each task.
+  """Returns the history of a search: the iterations and the work of each task.
 
-  It reads small files only, so it can be called while the search goes on. On a
-  local file system it needs no TensorFlow.
+  This function reads only small files, also during the search. On a local file
+  system, the function does not import TensorFlow. For example::
+
+      print(adanet.report("digits"))
+      adanet.report("digits").picture("search.svg")
 
   Args:
-    model_dir: str, the `model_dir` of an `adanet.Estimator`, or of AdaNet.
+    model_dir: str, the `model_dir` of an `adanet.Estimator` or of AdaNet.
+
+  Returns:
+    An `adanet.history.report.History`.
 
   Raises:
-    ValueError: there is no such folder.
+    ValueError: the folder `model_dir` does not exist.
   """
   return Store(model_dir).read()

@@ -1,24 +1,28 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""All access to TensorFlow: only this package knows about its versions.
+"""TensorFlow for programs that run on all supported versions.
+
+For example::
+
+    from adanet.tf_compat import keras, v1 as tf
 
 Attributes:
-  v1: the module `tensorflow.compat.v1`. TensorFlow 1.15 and every 2.x have
-    graphs and sessions under this name.
+  v1: the module `tensorflow.compat.v1`, with graphs and sessions on TensorFlow
+    1.15 and all 2.x.
   v2: the module `tensorflow.compat.v2`, for features of TensorFlow 2.
-    TensorFlow 1.15 has most of it.
-  keras: Keras 2, which every version of TensorFlow has: `tf.keras` before
-    TensorFlow 2.16, and the package `tf_keras` since. A target that uses it
-    names that package in its deps.
+    TensorFlow 1.15 has most of the features.
+  keras: Keras 2: `tf.keras` before TensorFlow 2.16, and the package `tf_keras`
+    on later versions. A Bazel target that uses `keras` needs the package in the
+    deps.
   keras_3: Keras 3, the package `keras`. An ImportError before TensorFlow 2.16.
   HAS_KERAS_3: bool, whether Keras 3 works with this TensorFlow.
   STANDARD_PS_OPS: frozenset of str, the types of the ops that hold variables,
-    for a device function. It is TensorFlow's own list, which is not public.
+    for a device function; a private list of TensorFlow.
   IS_TENSORFLOW_1: bool, whether this is TensorFlow 1.15.
 
-Each of these loads TensorFlow when it is first read. Importing this module and
-making a `RunConfig` do not. `metric_op` makes a Keras metric one of TensorFlow
-1.
+The first read of an attribute loads TensorFlow. Importing this module and
+making a `RunConfig` do not load TensorFlow. `metric_op` converts a Keras metric
+to a metric of TensorFlow 1.
 """
 
 from typing import Any, FrozenSet, TYPE_CHECKING

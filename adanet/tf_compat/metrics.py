@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics in a graph of TensorFlow 1, whichever way they were made."""
+"""All kinds of metrics in a graph of TensorFlow 1."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from adanet.tf_compat import keras_scope
 
 
 def _add_to(name, variables):
-  """Adds variables to a collection of the graph, unless it has them."""
+  """Adds variables to a collection of the graph, without duplicates."""
   # Variables of TensorFlow 2 have no hash, and `==` compares their values.
   known = {id(variable) for variable in _tensorflow.v1.get_collection(name)}
   for variable in variables:
@@ -25,22 +25,29 @@ def _remove_from(name, variables):
 
 
 def metric_op(metric: Any) -> Any:
-  """Returns a metric as the pair that `tf.metrics` makes.
+  """Returns a metric as a pair `(value, update_op)` as from `tf.metrics`.
 
-  The variables of a Keras metric are then local variables and metric variables,
-  so that the usual initializer sets them to 0 and no checkpoint has them.
+  The variables of a Keras metric become local variables and metric variables,
+  which the usual initializer resets and checkpoints omit.
+
+  For example::
+
+      accuracy = keras.metrics.Accuracy()
+      accuracy.update_state(labels, predictions["class_ids"])
+      value, update_op = tf_compat.metric_op(accuracy)
 
   Args:
-    metric: a pair `(value, update_op)`, or a metric of Keras 2 or Keras 3: an
-      object with `result()`. It must have been updated in the current graph; one
-      of Keras 3 in a `metric_fn`, a head or a report.
+    metric: a pair `(value, update_op)`, or a metric of Keras 2 or Keras 3 (an
+      object with `result()`) that was updated in the current graph. A metric of
+      Keras 3 must be in a `metric_fn`, a head or a report.
 
   Returns:
-    `(value, update_op)` for a Keras metric. Anything else is returned as it is.
+    A pair `(value, update_op)` for a Keras metric. Other values are returned
+    unchanged.
 
   Raises:
-    ValueError: the Keras metric was not updated in this graph, or its result is
-      not one tensor.
+    ValueError: the Keras metric was not updated in this graph, or the result of
+      the metric is not a single tensor.
   """
   if isinstance(metric, (tuple, list)) or not callable(
       getattr(metric, "result", None)):

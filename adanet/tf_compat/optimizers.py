@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers in a graph of TensorFlow 1, whichever way they were made."""
+"""All kinds of optimizers in a graph of TensorFlow 1."""
 
 from concurrent import futures
 import contextlib
@@ -15,20 +15,20 @@ from adanet.tf_compat import keras_scope
 
 
 def _is_keras(optimizer):
-  """Whether an optimizer is of Keras 2 or Keras 3, without loading these."""
+  """Whether an optimizer is of Keras 2 or Keras 3, without loading Keras."""
   return hasattr(optimizer, "get_config") and hasattr(
       optimizer, "apply_gradients")
 
 
 def _is_keras_3(optimizer):
   """Whether a Keras optimizer is of Keras 3."""
-  return hasattr(optimizer, "stateless_apply")  # Which only Keras 3 has.
+  return hasattr(optimizer, "stateless_apply")  # Only in Keras 3.
 
 
 def _has_number(optimizer):
-  """Whether an optimizer has the name that Keras 3 gives, such as adam_1.
+  """Whether an optimizer has a default name of Keras 3, such as adam_1.
 
-  The number says only how many the process has made before.
+  The number counts the earlier optimizers in the process.
   """
   name = re.sub(r"_[0-9]+\Z", "", optimizer.name)
   return name.replace("_", "") == type(optimizer).__name__.lower()
@@ -44,8 +44,8 @@ def _plain(value):
 
 
 def _copy(optimizer_class, config, excluded):
-  """Returns a new optimizer; see `for_any_graph`."""
-  # Some classes take their arguments out of the dict.
+  """Returns a new optimizer. See `for_any_graph`."""
+  # Some classes remove their arguments from the dict.
   made = optimizer_class.from_config(_plain(config))
   if excluded:
     made.exclude_from_weight_decay(var_names=excluded)
@@ -64,9 +64,9 @@ def _copies(optimizer):
   inner = getattr(optimizer, "inner_optimizer", None)
   if inner is not None and _has_number(inner):
     del config["inner_optimizer"]["config"]["name"]
-  state = keras_internals.exchange_state({})  # It is not one of the program's.
+  state = keras_internals.exchange_state({})  # Keeps the program's names.
   try:
-    make()  # Where it fails, the user is told now.
+    make()  # Reports a failure early.
   finally:
     keras_internals.exchange_state(state)
   return make
@@ -77,11 +77,12 @@ def for_any_graph(optimizer: Any) -> Any:
 
   Args:
     optimizer: a value for `minimize`. A Keras optimizer belongs to the first
-      graph that uses it, so a function that makes copies stands for it. Its
-      arguments are read now, which is possible only outside of graphs.
+      graph that uses the optimizer, so the result is a function that makes
+      copies. This function reads the optimizer's arguments, which is possible
+      only outside of graphs.
 
   Raises:
-    ValueError: `optimizer` is a str that names none, or it cannot be copied.
+    ValueError: `optimizer` is an unknown name or cannot be copied.
   """
   if isinstance(optimizer, str):
     _optimizer_names.check(optimizer)
@@ -97,7 +98,7 @@ def for_any_graph(optimizer: Any) -> Any:
 
 
 def _beside(update_step):
-  """Returns an optimizer's `update_step`, computed where the variable is."""
+  """Returns an `update_step` that runs on the device of the variable."""
 
   def beside(gradient, variable, *args, **kwargs):
     with _tensorflow.v1.device(keras_scope.in_graph(variable).device):
@@ -108,11 +109,12 @@ def _beside(update_step):
 
 @contextlib.contextmanager
 def _steps_beside_variables(optimizer):
-  """Lets an optimizer of Keras compute a step where the variable is.
+  """Makes a Keras optimizer run its step on the device of the variable.
 
-  The optimizers of TensorFlow do so. From elsewhere, a step would read the
-  variable and the slots of a parameter server, and send all of them back. Even
-  the few rows of an `Embedding` that have a gradient would need the table.
+  The optimizers of TensorFlow do the same. Otherwise a step would read the
+  variable and the slots from a parameter server and send all values back. Even
+  for the few rows of an `Embedding` with a gradient, a step would transfer the
+  whole table.
   """
   optimizers = [optimizer, getattr(optimizer, "inner_optimizer", None)]
   optimizers = [one for one in optimizers if hasattr(one, "update_step")]
@@ -126,25 +128,24 @@ def _steps_beside_variables(optimizer):
 
 
 def _trace(step, gradients):
-  """Returns a function of gradients as TensorFlow's, which knows their order.
-  """
-  # A gradient may be of some rows only.
+  """Returns a concrete TensorFlow function of gradients."""
+  # A gradient may be of only some rows.
   return _tensorflow.v2.function(step).get_concrete_function(
       [_tensorflow.v2.type_spec_from_value(gradient) for gradient in gradients])
 
 
 def _eagerly(trace):
-  """Calls a function in a thread, where eager execution is around graphs.
+  """Calls a function in a thread, outside of graphs, with eager execution.
 
-  A graph of TensorFlow 1 compares tensors by identity, also in functions that
-  are traced in it.
+  A graph of TensorFlow 1 compares tensors by identity, also while tracing
+  functions.
   """
   with futures.ThreadPoolExecutor(1) as thread:
     return thread.submit(trace).result()
 
 
 def _keras_3_step(optimizer, loss, var_list):
-  """Returns the op of one step of an optimizer of Keras 3."""
+  """Returns the op of a step of a Keras 3 optimizer."""
   tf = _tensorflow.v1
   keras_internals.check_keras()
   graphs = [getattr(keras_scope.in_graph(variable), "graph", None)
@@ -199,12 +200,12 @@ def _keras_3_step(optimizer, loss, var_list):
 
 
 def _keras_step(optimizer, loss, var_list):
-  """Returns the op of one step of an optimizer of Keras 2."""
+  """Returns the op of a step of a Keras 2 optimizer."""
   tf = _tensorflow.v1
   if hasattr(optimizer, "get_updates"):
     return tf.group(*optimizer.get_updates(loss, var_list))
-  # The optimizers of Keras since 2.11 rely on the order of eager execution,
-  # which a graph has only inside of a function.
+  # Since Keras 2.11, optimizers rely on the order of eager execution, which a
+  # graph has only in a function.
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(loss, var_list), var_list) if gradient is not None]
   optimizer.build([variable for _, variable in pairs])
@@ -221,28 +222,35 @@ def _keras_step(optimizer, loss, var_list):
 
 
 def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
-  """Returns the op of one step that lowers a loss.
+  """Returns the op of a step that lowers a loss.
+
+  For example, in `Builder.build_subnetwork_train_op`::
+
+      return tf_compat.optimizers.minimize("adam", loss, var_list)
+
+  A Keras optimizer needs resource variables. TensorFlow 1.15 makes resource
+  variables after `enable_resource_variables`; the pools and ensemblers of
+  adanet always make resource variables. In a graph with other variables, the
+  names Adadelta, Adagrad, Adam, Ftrl, RMSprop and SGD refer to optimizers of
+  `tf_compat.v1.train`.
 
   Args:
-    optimizer: an optimizer of `tf_compat.v1.train`; one of Keras 3, made in
-      this graph; one of `tf_compat.keras.optimizers`, which no other graph has
-      used; the name of one of Keras, such as "adam", in whatever case and with
-      Keras's defaults; a function without arguments that makes one of these; or
-      None to change nothing. Names are Keras 3's since TensorFlow 2.16, and
-      `tf.keras`'s before it.
+    optimizer: an optimizer of `tf_compat.v1.train`; a Keras 3 optimizer that
+      was made in this graph; an optimizer of `tf_compat.keras.optimizers` that
+      no other graph has used; the case-insensitive name of a Keras optimizer
+      with default arguments, such as "adam" (of Keras 3 since TensorFlow 2.16,
+      and of `tf.keras` before); a function without arguments that makes any of
+      these; or None to change nothing.
     loss: float tensor of shape [].
     var_list: list of the variables to change.
 
-  Raises:
-    TypeError: `optimizer` is none of these.
-    ValueError: it is a str that names no optimizer, or the variables are not of
-      the kind that it can change.
+  Returns:
+    An op.
 
-  An optimizer of Keras needs resource variables, which TensorFlow 1.15 makes
-  after `enable_resource_variables`, and the pools and ensemblers of adanet
-  always. In a graph with other variables, a name of Keras stands for the same
-  optimizer of `tf_compat.v1.train`: Adadelta, Adagrad, Adam, Ftrl, RMSprop and
-  SGD.
+  Raises:
+    TypeError: `optimizer` is of another type.
+    ValueError: `optimizer` is an unknown name, belongs to another graph, or
+      cannot change the variables of `var_list`.
   """
   tf = _tensorflow.v1
   if callable(optimizer):
@@ -263,8 +271,8 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
   if _is_keras(optimizer) and _is_keras_3(optimizer):
     return _keras_3_step(optimizer, loss, var_list)
   if _is_keras(optimizer):
-    # Keras 2 names variables by the name scope, which is numbered where it is
-    # opened again. This one is as the variable scope.
+    # Keras 2 names variables by the name scope, and a repeated name scope gets
+    # a number. This name scope is the same as the variable scope.
     scope = tf.get_variable_scope().name
     with tf.name_scope(scope + "/" if scope else ""):
       return _keras_step(optimizer, loss, var_list)

@@ -1,15 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A `RunConfig` for every TensorFlow: one task, its cluster and its run.
+"""A `RunConfig` for all versions of TensorFlow: a task, a cluster and a run.
 
-`tf.estimator.RunConfig` is gone since TensorFlow 2.16. This one has the same
-attributes. It reads the environment variable `TF_CONFIG` as TensorFlow 2.15
-does, with the same values for a valid one, and the same type of exception for a
-usual mistake. Or it takes the cluster from a resolver of `tf.distribute`.
-Source: tensorflow_estimator 2.15, `estimator/run_config.py`.
+TensorFlow 2.16 removed `tf.estimator.RunConfig`. The `RunConfig` here has the
+same attributes. The cluster is from the environment variable `TF_CONFIG`, with
+the same values and types of exceptions as in TensorFlow 2.15, or from a
+resolver of `tf.distribute`. Source: tensorflow_estimator 2.15,
+`estimator/run_config.py`.
 
-Making a `RunConfig` needs no TensorFlow. Reading `cluster_spec` or a default
-`session_config` does: both are built when they are first read.
+Making a `RunConfig` does not load TensorFlow. The first read of `cluster_spec`
+or of a default `session_config` does.
 """
 
 import copy
@@ -43,7 +43,7 @@ def _read_tf_config() -> dict:
 
 
 def _model_dir(tf_config, model_dir):
-  """Returns the one model directory, from the argument or `TF_CONFIG`."""
+  """Returns the model directory from the argument or `TF_CONFIG`."""
   configured = tf_config.get("model_dir")
   if configured == "":  # pylint: disable=g-explicit-bool-comparison
     raise ValueError("TF_CONFIG['model_dir'] must not be empty, got ''")
@@ -57,7 +57,7 @@ def _model_dir(tf_config, model_dir):
 
 
 def _path_to_str(path):
-  """Returns a `PathLike` as a string and anything else as it is."""
+  """Returns a `PathLike` as a string and any other value unchanged."""
   return os.fsdecode(path) if hasattr(path, "__fspath__") else path
 
 
@@ -74,14 +74,14 @@ def _is_device_fn(value):
 
 
 def default_session_config(device_filters: Sequence[str] = ()) -> Any:
-  """Returns a new `ConfigProto`, as `tf.estimator` has it by default.
+  """Returns a new `ConfigProto` with the defaults of `tf.estimator`.
 
-  It lets an op run on the CPU where its device is not there. Before the first
-  run, TensorFlow optimizes the graph once. By TensorFlow's own default it does
-  so twice, but most graphs of a search run only a few times.
+  Ops run on the CPU if the requested device does not exist. TensorFlow
+  optimizes the graph once before the first run, rather than twice as by
+  default, because most graphs of a search run only a few times.
 
   Args:
-    device_filters: the devices that the session may use; all if there are none.
+    device_filters: the devices that the session may use; empty for all devices.
   """
   config = _tensorflow.v1.ConfigProto(
       allow_soft_placement=True, device_filters=device_filters)
@@ -136,8 +136,8 @@ def _check(settings):
                      (steps, secs))
 
 
-# Each returns a read-only property. Its type is Any here, because the class
-# declares the type of the attribute.
+# Both functions return a read-only property. The return type is Any, because
+# the class declares the type of the attribute.
 
 
 def _task_attribute(name: str, doc: str) -> Any:
@@ -152,18 +152,25 @@ _UNSET: Any = object()
 
 
 class RunConfig:
-  """One task, its cluster and its run, as `tf.estimator.RunConfig` has them.
+  """A task, the cluster and the run, as in `tf.estimator.RunConfig`.
 
-  The constructor reads the cluster from the environment variable `TF_CONFIG`,
-  once; `from_cluster_resolver` takes it from a resolver. The variable holds a
-  JSON object::
+  For example::
+
+    config = adanet.tf_compat.RunConfig(
+        model_dir="digits", tf_random_seed=1, save_checkpoints_steps=1000)
+    estimator = adanet.Estimator(
+        head, generator, max_iteration_steps=1000, config=config)
+
+  The constructor reads the cluster once from the environment variable
+  `TF_CONFIG`. `from_cluster_resolver` gets the cluster from a resolver. The
+  variable holds a JSON object::
 
     {"cluster": {"chief": ["host0:2222"],
                  "worker": ["host1:2222", "host2:2222"],
                  "ps": ["host3:2222"]},
      "task": {"type": "worker", "index": 1}}
 
-  Without a cluster the run is local and its one task is the chief.
+  Without a cluster, the run is local and the only task is the chief.
   """
 
   def __init__(self,
@@ -186,37 +193,37 @@ class RunConfig:
     """Describes the run of this task.
 
     Pass the arguments after `log_step_count_steps` by name, because
-    `tf.estimator.RunConfig` has another one in that place.
+    `tf.estimator.RunConfig` has another argument in this position.
 
     Args:
       model_dir: Folder of checkpoints and summaries, a string or a `PathLike`.
         `None`: `TF_CONFIG["model_dir"]`, if any.
       tf_random_seed: Integer seed of the graph, or `None`.
       save_summary_steps: Steps between summaries, or `None`.
-      save_checkpoints_steps: Steps between checkpoints, or `None`. Not together
-        with `save_checkpoints_secs`.
+      save_checkpoints_steps: Steps between checkpoints, or `None`. Excludes
+        `save_checkpoints_secs`.
       save_checkpoints_secs: Seconds between checkpoints, or `None`. 600 if
-        neither is given; no checkpoints if both are `None`.
+        neither argument is given; no checkpoints if both are `None`.
       session_config: A `tf.compat.v1.ConfigProto`. `None` for
         `default_session_config()`; in a cluster, with device filters that show
-        a task its parameter servers but no other worker.
-      keep_checkpoint_max: How many of the latest checkpoints to keep; all of
-        them if 0 or `None`.
-      keep_checkpoint_every_n_hours: Hours between checkpoints to keep for good.
+        a task the parameter servers but no other worker.
+      keep_checkpoint_max: How many of the latest checkpoints to keep; 0 or
+        `None` for all.
+      keep_checkpoint_every_n_hours: Hours between checkpoints to keep forever.
       log_step_count_steps: Steps between logs of the loss and of steps per
         second, or `None`.
-      device_fn: A function from an operation, its argument `op`, to a device.
-      protocol: "grpc", "grpc+verbs" or `None`, which means "grpc".
+      device_fn: A function from an operation, the argument `op`, to a device.
+      protocol: "grpc", "grpc+verbs" or `None` for "grpc".
       session_creation_timeout_secs: Seconds to wait for a session.
-      rereads_input: Whether training that was cut off takes the batches again
-        that it had trained on, and drops them, so that it ends as if it had
-        gone on at once. `False` lets the input begin again, where reading it is
-        dear. `tf.estimator.RunConfig` has no such argument, and begins again.
+      rereads_input: Whether resumed training reads and skips the batches from
+        before the interruption, so that the result equals uninterrupted
+        training. `False` restarts the input, for inputs that are slow to read.
+        `tf.estimator` always restarts the input.
 
     Raises:
-      AttributeError: If `TF_CONFIG`, or its "task", is not an object.
-      TypeError: If an argument, or a part of `TF_CONFIG`, has a wrong type.
-      ValueError: If one has a wrong value.
+      AttributeError: If `TF_CONFIG` or its "task" is not an object.
+      TypeError: If an argument or a part of `TF_CONFIG` has a wrong type.
+      ValueError: If an argument or a part of `TF_CONFIG` has a wrong value.
     """
     if save_checkpoints_secs is _UNSET:
       save_checkpoints_secs = 600 if save_checkpoints_steps is _UNSET else None
@@ -248,37 +255,39 @@ class RunConfig:
 
   @classmethod
   def from_cluster_resolver(cls: Type[_T], resolver: Any, **kwargs: Any) -> _T:
-    """Describes the run of this task in the cluster that a resolver finds.
+    """Describes the run of this task in the cluster of a resolver.
 
-    The result equals the one of `TF_CONFIG` with the same cluster and task,
-    with three differences:
+    The result equals the result for a `TF_CONFIG` with the same cluster and
+    task, with three differences:
 
     * In a cluster without a chief, worker 0 is the chief, as everywhere in
-      `tf.distribute`. In `TF_CONFIG` such a cluster is an error.
-    * `global_id_in_cluster` numbers the workers right after the chief, before
-      the tasks of all other jobs.
-    * `master` starts with the resolver's `rpc_layer`, if it has one.
+      `tf.distribute`. In `TF_CONFIG`, a cluster without a chief is an error.
+    * `global_id_in_cluster` numbers the workers directly after the chief,
+      before the tasks of all other jobs.
+    * `master` starts with the `rpc_layer` of the resolver, if any.
 
-    This does not read `TF_CONFIG`. A `TFConfigClusterResolver` reads its
-    "cluster", "task" and "rpc_layer", and nothing else.
+    This method does not read `TF_CONFIG`. A `TFConfigClusterResolver` reads
+    only "cluster", "task" and "rpc_layer" of `TF_CONFIG`.
 
-    The resolver is read once. Make a new `RunConfig` after its cluster changes.
+    The resolver is read once. Make a new `RunConfig` after a change of the
+    cluster.
 
     Args:
-      resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. If it has a
-        cluster, its `task_type` and `task_id` must be this process's:
-        set them on a `KubernetesClusterResolver`, which has none, and on a
-        `GCEClusterResolver` or `TPUClusterResolver`, which start with task 0.
+      resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. With a
+        cluster, `task_type` and `task_id` of the resolver must describe this
+        process: set both on a `KubernetesClusterResolver`, which has no
+        defaults, and on a `GCEClusterResolver` or `TPUClusterResolver`, whose
+        default is task 0.
       **kwargs: Arguments of the constructor.
 
     Returns:
       A new object of this class.
 
     Raises:
-      TypeError: If `resolver` is not one, or a part of it or an argument has a
-        wrong type.
-      ValueError: If a part of it or an argument has a wrong value.
-      Exception: The resolver's error.
+      TypeError: If `resolver` is no resolver, or a part of `resolver` or an
+        argument has a wrong type.
+      ValueError: If a part of `resolver` or an argument has a wrong value.
+      Exception: An error of the resolver.
     """
     return cls(
         _make_task=functools.partial(_task.from_cluster_resolver, resolver),
@@ -286,14 +295,14 @@ class RunConfig:
 
   @classmethod
   def for_chief(cls: Type[_T], tf_config: Dict[str, Any], **kwargs: Any) -> _T:
-    """Describes the run of the chief in the cluster that `TF_CONFIG` describes.
+    """Describes the run of the chief in the cluster of a `TF_CONFIG`.
 
-    For a program outside the cluster that needs the shape of it. The result
-    equals the one of the same cluster in the environment of the chief.
+    For programs outside the cluster that need the shape of the cluster. The
+    result equals the `RunConfig` in the environment of the chief.
 
     Args:
-      tf_config: The parsed value of a `TF_CONFIG`. Only its "cluster" is read,
-        and the environment is not.
+      tf_config: The parsed value of a `TF_CONFIG`. Only "cluster" is read. The
+        environment is not read.
       **kwargs: Arguments of the constructor.
 
     Returns:
@@ -301,8 +310,9 @@ class RunConfig:
 
     Raises:
       AttributeError: If `tf_config` is not a dict.
-      TypeError: If an argument, or a part of "cluster", has a wrong type.
-      ValueError: If one has a wrong value, or there is no cluster or no chief.
+      TypeError: If an argument or a part of "cluster" has a wrong type.
+      ValueError: If an argument or a part of "cluster" has a wrong value, or
+        the cluster or the chief is missing.
     """
     _task.as_object(tf_config, "TF_CONFIG")
     return cls(
@@ -318,15 +328,15 @@ class RunConfig:
       "or worker 0 of a resolver's cluster that has neither.")
   num_worker_replicas: int = _task_attribute(
       "num_worker_replicas",
-      "How many tasks train, the chief and the workers; 0 for an evaluator.")
+      "The number of chief and worker tasks; 0 for an evaluator.")
   num_ps_replicas: int = _task_attribute(
-      "num_ps_replicas", "How many parameter servers; 0 for an evaluator.")
+      "num_ps_replicas", "The number of parameter servers; 0 for an evaluator.")
   global_id_in_cluster: Optional[int] = _task_attribute(
       "global_id_in_cluster",
       "A number unique to this task, 0 for the chief, parameter servers last; "
       "`None` for an evaluator.")
   master: str = _task_attribute(
-      "master", 'The address of the session, "" for this process.')
+      "master", 'The address of the session; "" for this process.')
   evaluation_master: str = _task_attribute(
       "evaluation_master", "The address of the session that evaluates.")
   service: Optional[dict] = _task_attribute(
@@ -356,8 +366,8 @@ class RunConfig:
   session_creation_timeout_secs: Optional[float] = _argument(
       "session_creation_timeout_secs", "Seconds to wait for a session.")
   rereads_input: bool = _argument(
-      "rereads_input", "Whether training that was cut off reads again what it "
-      "had read.")
+      "rereads_input", "Whether resumed training reads and skips the batches "
+      "from before the interruption.")
 
   @property
   def cluster_spec(self) -> Any:
@@ -389,8 +399,8 @@ class RunConfig:
   def replace(self: _T, **kwargs: Any) -> _T:
     """Returns a copy with some arguments of the constructor replaced.
 
-    Giving one of `save_checkpoints_steps` and `save_checkpoints_secs` sets the
-    other to `None`. `TF_CONFIG` is not read again.
+    `save_checkpoints_steps` sets `save_checkpoints_secs` to `None` and vice
+    versa. `TF_CONFIG` is not read again.
 
     Args:
       **kwargs: Arguments of the constructor.
@@ -399,8 +409,8 @@ class RunConfig:
       A new object of the same class.
 
     Raises:
-      TypeError: If a value has a wrong type.
-      ValueError: If a value is wrong, or a name is not an argument.
+      TypeError: If an argument has a wrong type.
+      ValueError: If an argument has a wrong value or an unknown name.
     """
     for name in kwargs:
       if name not in self._settings:
@@ -421,7 +431,7 @@ class RunConfig:
     return config
 
   def __getstate__(self) -> dict:
-    """Leaves the `ClusterSpec` out: unpickling would need TensorFlow."""
+    """Omits the `ClusterSpec`, which would need TensorFlow for unpickling."""
     return dict(self.__dict__, _cluster_spec=None)
 
   def __repr__(self) -> str:
