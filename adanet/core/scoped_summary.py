@@ -78,7 +78,7 @@ class ScopedSummary(interface.Summary):
 
   @contextlib.contextmanager
   def current_scope(self) -> Iterator[None]:
-    """Omits the current name scope from tags that are made in the context."""
+    """Omits the current name scope from tags made in the context."""
     outer = self._base
     self._take_captured()
     self._base = tf_compat.v1.get_default_graph().get_name_scope()
@@ -91,11 +91,11 @@ class ScopedSummary(interface.Summary):
 
   @contextlib.contextmanager
   def capture(self) -> Iterator[None]:
-    """Collects summaries that are made in the context without this object.
+    """Collects summaries made in the context by TensorFlow's functions.
 
-    The ops of `tf.compat.v1.summary` are in a collection of the graph, which
-    this method restores at the end. The ops of TensorFlow 2's `tf.summary`
-    would directly write to a file. Includes `current_scope`.
+    The end of the context restores the graph's collection of the ops of
+    `tf.compat.v1.summary`. The ops of TensorFlow 2's `tf.summary` would
+    directly write to a file. Includes `current_scope`.
     """
     graph = tf_compat.v1.get_default_graph()
     collection = graph.get_collection_ref(tf_compat.v1.GraphKeys.SUMMARIES)
@@ -136,11 +136,11 @@ class ScopedSummary(interface.Summary):
                       max_outputs=max_outputs)
 
   def merged(self) -> Any:
-    """Returns one op for all, a scalar string tensor; None if there is none.
+    """Returns a scalar string tensor with the values of all ops, or None.
 
-    An op in another graph, such as that of a dataset's function, or in a loop
-    cannot be run by itself, and is left out. A histogram is left out of the
-    value where it has a NaN or an infinity, which its op would not take.
+    The result omits ops in loops and in other graphs, such as the functions of
+    a dataset, because these ops cannot be run alone. The value omits a
+    histogram with NaN or infinity, which the histogram op would reject.
     """
     graph = tf_compat.v1.get_default_graph()
     ops = [_unless_not_finite(op) for op in self.ops

@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Places variables on parameter servers by the names of their ops.
+"""Places variables on parameter servers by the names of ops.
 
-Workers that build different parts of a graph create ops in different orders. So
-a placement by order of creation differs between workers, and a placement by
-name does not.
+Workers with different parts of a graph create ops in different orders. A
+placement by order of creation differs between workers, and a placement by name
+does not.
 """
 
 import collections

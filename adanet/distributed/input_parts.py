@@ -50,13 +50,13 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   """Returns the part of each worker.
 
   The trainers of a subnetwork divide the rows. A worker whose subnetworks all
-  have the same trainers reads the worker's part of this division. Any other
-  worker reads the smallest part that contains the worker's parts for all
-  subnetworks, which is all rows for the only trainer of a subnetwork. A worker
-  that trains ensembles reads all rows, unless the same workers train all
-  ensembles and subnetworks of the worker.
+  have the same trainers reads the worker's part of the division. In all other
+  cases, a worker reads the smallest part with the worker's parts for all
+  subnetworks: all rows for the only trainer of a subnetwork. A trainer of
+  ensembles reads all rows, unless the same workers train all ensembles and
+  subnetworks of the worker.
 
-  So the trainers of a subnetwork together read each row. If all trainers train
+  Together, the trainers of a subnetwork read each row. If all trainers train
   the same subnetworks, each row is read once in an epoch.
 
   Args:

@@ -182,14 +182,14 @@ class PlacementStrategy:
 
   @abc.abstractmethod
   def should_train_subnetworks(self, num_subnetworks: int) -> bool:
-    """Whether this worker trains the subnetworks of its graph."""
+    """Whether this worker trains the built subnetworks."""
 
   def training_fractions(
       self, num_subnetworks: int) -> Dict[int, fractions_lib.Fraction]:
     """The division of this worker's time for subnetworks.
 
-    By default, a worker trains all subnetworks of its graph in every step, so
-    the fractions are equal.
+    By default, a worker trains all built subnetworks in every step, with equal
+    fractions.
 
     Returns:
       Dict from the index of each trained subnetwork to a `Fraction`, of sum 1.
@@ -225,7 +225,7 @@ class PlacementStrategy:
   def divides_time(self) -> bool:
     """Whether a worker divides the time by `training_fractions`.
 
-    Otherwise a worker trains all subnetworks of its graph in every step.
+    Otherwise a worker trains all built subnetworks in every step.
     """
     return overrides(self, PlacementStrategy, "training_fractions")
 
@@ -251,8 +251,8 @@ class PlacementStrategy:
   def for_earlier_iterations(self: _Strategy) -> _Strategy:
     """Returns the strategy that places subnetworks of earlier iterations.
 
-    The graph has these subnetworks for the previous ensemble. Their number may
-    differ from the number of subnetworks in training.
+    The previous ensemble consists of earlier subnetworks. The number of earlier
+    subnetworks may differ from the number of subnetworks in training.
     """
     return self
 
@@ -264,16 +264,14 @@ class PlacementStrategy:
   def input_context(self, num_subnetworks: int, subnetwork_index: int) -> Any:
     """This worker's share of the input, among the subnetwork's trainers.
 
-    The trainers of a subnetwork divide the input. The workers that train only
-    ensembles divide the input, too, with the same share for all subnetworks,
-    because a batch feeds the whole graph. So do the workers that build a
-    subnetwork only for an ensemble and train other subnetworks. An evaluator
-    reads all of the input.
+    The trainers of a subnetwork divide the input. Workers that train only
+    ensembles also divide the input, with the same share for all subnetworks,
+    because a batch feeds the whole graph. Workers that build a subnetwork only
+    for an ensemble also divide the input. An evaluator reads all of the input.
 
     Returns:
       A `tf.distribute.InputContext`: `num_input_pipelines` is the number of
-      workers that divide the input, `input_pipeline_id` the position of this
-      worker.
+      workers in the division, `input_pipeline_id` the position of this worker.
 
     Raises:
       ValueError: also if this worker does not build the subnetwork.
@@ -396,14 +394,14 @@ class RuleStrategy(PlacementStrategy):
     """A scope that puts variables on the subnetwork's parameter servers.
 
     In a graph, eagerly and in a `tf.function`, the hash of a variable's name
-    picks a parameter server. All other ops keep their devices, and variables
-    keep a device set explicitly inside the scope. In a graph, a device with a
-    job, replica or task is explicit. Eagerly, TensorFlow adds this task's job
-    to all devices, so a device other than the device outside the scope is
-    explicit.
+    picks a parameter server. Devices of ops without variables stay unchanged.
+    Variables keep a device set explicitly inside the scope. In a graph, a
+    device with a job, replica or task is explicit. Eagerly, TensorFlow adds the
+    job of the task to all devices, and any change of the device inside the
+    scope is explicit.
 
     Returns:
-      A context manager, which has no effect without parameter servers.
+      A context manager, without effect if no parameter server exists.
     """
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     servers = (self._hashed_to(num_subnetworks, subnetwork_index)

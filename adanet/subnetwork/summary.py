@@ -29,7 +29,7 @@ class Summary:
 
   @contextlib.contextmanager
   def current_scope(self) -> Iterator[None]:
-    """Omits the current name scope from tags that are made in the context."""
+    """Omits the current name scope from tags made in the context."""
     yield
 
   @abc.abstractmethod

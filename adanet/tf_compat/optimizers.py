@@ -76,10 +76,12 @@ def for_any_graph(optimizer: Any) -> Any:
   """Returns an optimizer that `minimize` can use in many graphs.
 
   Args:
-    optimizer: a value for `minimize`. A Keras optimizer belongs to the first
-      graph that uses the optimizer, so the result is a function that makes
-      copies. This function reads the optimizer's arguments, which is possible
-      only outside of graphs.
+    optimizer: a value for `minimize`. The arguments of a Keras optimizer can be
+      read only outside of graphs.
+
+  Returns:
+    A function that makes copies of a Keras optimizer, because a Keras optimizer
+    belongs to a single graph. Other values are returned unchanged.
 
   Raises:
     ValueError: `optimizer` is an unknown name or cannot be copied.
@@ -235,12 +237,12 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
   `tf_compat.v1.train`.
 
   Args:
-    optimizer: an optimizer of `tf_compat.v1.train`; a Keras 3 optimizer that
-      was made in this graph; an optimizer of `tf_compat.keras.optimizers` that
-      no other graph has used; the case-insensitive name of a Keras optimizer
-      with default arguments, such as "adam" (of Keras 3 since TensorFlow 2.16,
-      and of `tf.keras` before); a function without arguments that makes any of
-      these; or None to change nothing.
+    optimizer: an optimizer of `tf_compat.v1.train`; a Keras 3 optimizer, made
+      in the current graph; an unused optimizer of `tf_compat.keras.optimizers`;
+      the case-insensitive name of a Keras optimizer with default arguments, for
+      example "adam" (of Keras 3 since TensorFlow 2.16, and of `tf.keras`
+      before); a function without arguments that makes an optimizer; or None to
+      change nothing.
     loss: float tensor of shape [].
     var_list: list of the variables to change.
 
@@ -248,7 +250,7 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
     An op.
 
   Raises:
-    TypeError: `optimizer` is of another type.
+    TypeError: `optimizer` has an unsupported type.
     ValueError: `optimizer` is an unknown name, belongs to another graph, or
       cannot change the variables of `var_list`.
   """

@@ -76,7 +76,7 @@ class PlacementPlan(predictions.Predictions):
       plan = PlacementPlan(
           RoundRobinStrategy(), num_workers=7, num_ps=2, num_subnetworks=6)
       print(plan.subnetwork(0).trainers)  # 1
-      print(plan.training_time())         # 1.0
+      print(plan.training_time())         # 2.0
       for problem in plan.problems():
         print(problem.message)
 
