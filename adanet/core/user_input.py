@@ -59,7 +59,15 @@ def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
 
 
 class EmptyInputError(ValueError):
-  """An input has no batch, so there is nothing to train on or to evaluate."""
+  """The input has no batch to train on or to evaluate.
+
+  For example::
+
+      try:
+        estimator.evaluate(input_fn)
+      except adanet.EmptyInputError as error:
+        print(error)
+  """
 
 
 def empty_input_error(what: str) -> EmptyInputError:
