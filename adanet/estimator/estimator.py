@@ -148,7 +148,7 @@ class Estimator(answering.Answering):
       export_subnetwork_last_layer: the same for the last layers, as the
         signature "subnetwork_last_layer".
       replay_config: `adanet.replay.Config` that sets the winners, or None.
-      placement_strategy: `adanet.distributed.PlacementStrategy` that divides
+      placement_strategy: `PlacementStrategy` of `adanet.distributed`, to divide
         the work among workers. None for a `ReplicationStrategy`.
       patience: int, the number of iterations without improvement of the
         winner's compared value after which the search ends. None to disable.
