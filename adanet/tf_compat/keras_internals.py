@@ -15,7 +15,7 @@ import re
 import sys
 import textwrap
 import traceback
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Set
 
 from adanet.tf_compat import _tensorflow
 
@@ -268,7 +268,7 @@ def numbers_of_keras_2(graph: Any, state: Dict[str, Any]) -> Dict[str, Any]:
   numbers = _named(backend, "PER_GRAPH_OBJECT_NAME_UIDS",
                    "the numbers in the names of layers", KERAS_2)
   # Names that a program has given. TensorFlow 1.15 does not keep them.
-  given = getattr(backend, "OBSERVED_NAMES", set())
+  given: Set[str] = getattr(backend, "OBSERVED_NAMES", set())
   before = {"numbers": numbers.pop(graph, None), "given": set(given)}
   if state.get("numbers") is not None:
     numbers[graph] = state["numbers"]

@@ -331,7 +331,7 @@ class ExecutorEngine(engine.Engine):
       results.update(execution.Execution(
           self._executor, self._training, files, todo, number,
           check).results())
-      stops: Dict[str, int] = {}
+      stops = {}
       for part, result in results.items():
         stops.update(ending_lib.done_of_part(result.ending, {
             name: result.steps[f"t{number}_{name}"] for name in part
