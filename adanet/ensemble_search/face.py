@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""`EnsembleSearch` with Keras 3; without Keras 3, a class that raises an error.
+"""`EnsembleSearch` with Keras 3; otherwise a class whose call is an error.
 
-Unlike the rest of this package, this module must work on Python 3.7.
+In contrast to the rest of the package, this module runs on Python 3.7.
 """
 
 from typing import Any, TYPE_CHECKING

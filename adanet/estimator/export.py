@@ -117,6 +117,11 @@ def build_parsing_serving_input_receiver_fn(
     default_batch_size: Optional[int] = None) -> Callable[[], Any]:
   """Returns a `serving_input_receiver_fn` for serialized examples.
 
+  For example::
+
+      export.build_parsing_serving_input_receiver_fn(
+          {"pixels": tf.io.FixedLenFeature([64], tf.float32)})
+
   Args:
     feature_spec: dict from str to a feature configuration of
       `tf.io.parse_example`, such as `tf.io.FixedLenFeature` or
@@ -148,6 +153,10 @@ def build_raw_serving_input_receiver_fn(features: Any,
                                         default_batch_size: Optional[int] = None
                                         ) -> Callable[[], Any]:
   """Returns a `serving_input_receiver_fn` for unserialized features.
+
+  For example::
+
+      export.build_raw_serving_input_receiver_fn(train_input_fn)
 
   Args:
     features: dict from str to tensor or array, or a single tensor or array, for

@@ -67,6 +67,11 @@ class SubnetworkRecord(NamedTuple):
 class IterationRecord(NamedTuple):
   """The result of an iteration.
 
+  For example::
+
+      for record in adanet.report("digits").iterations:
+        print(record.iteration, record.winner, record.winning.value)
+
   Attributes:
     iteration: int, from 0.
     candidates: tuple of `CandidateRecord`.
@@ -117,6 +122,11 @@ class IterationRecord(NamedTuple):
 
 class TaskRecord(NamedTuple):
   """The work of a task for an iteration, over all processes of the task.
+
+  For example::
+
+      for task in adanet.report("digits").tasks:
+        print(task.task, task.iteration, task.steps, task.seconds)
 
   Attributes:
     task: str, such as "worker:1".

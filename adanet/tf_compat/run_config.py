@@ -78,7 +78,10 @@ def default_session_config(device_filters: Sequence[str] = ()) -> Any:
 
   Ops run on the CPU if the requested device does not exist. TensorFlow
   optimizes the graph once before the first run, rather than twice as by
-  default, because most graphs of a search run only a few times.
+  default, because most graphs of a search run only a few times. For example::
+
+      session_config = tf_compat.default_session_config()
+      session_config.gpu_options.allow_growth = True
 
   Args:
     device_filters: the devices that the session may use; empty for all devices.
