@@ -286,9 +286,10 @@ class KerasTest(_KerasTests, _TestCase):
     if dense_features is None:
       self.skipTest("This Keras has no DenseFeatures.")
     column = tf_compat.v1.feature_column.numeric_column("z")
-    self.assertEqual([3.], self._logits(
+    outputs = self._keras(
         lambda: tf_compat.keras.Sequential([
-            dense_features([column]), self._dense()]), {"z": 3.}))
+            dense_features([column]), self._dense()]), {"z": 3.})
+    self.assertEqual([3.], self._run(outputs.logits))
 
 
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
