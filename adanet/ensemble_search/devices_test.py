@@ -212,6 +212,7 @@ class DevicesTest(parameterized.TestCase):
 
   @parameterized.named_parameters(level.first([
       ("folds", {"folds": 3}), ("iterations", {"iterations": 3})]))
+  @level.gate
   def test_models_that_are_lent(self, fit):
     # Two on each device at a time, and one that waits.
     with mock.patch.object(devices, "_NETWORKS_OF_A_GPU", 1):
@@ -227,6 +228,7 @@ class DevicesTest(parameterized.TestCase):
       self.assertLessEqual(max(counts), 2)
     self._check(search, repr(fit), **fit)
 
+  @level.gate
   def test_resumed(self):
     folder = self.create_tempdir().full_path
     steps, take = [], network.Network.take
@@ -243,6 +245,7 @@ class DevicesTest(parameterized.TestCase):
     self.assertNotEmpty(seen.networks)
     self._check(search, "rows")
 
+  @level.gate
   def test_a_dataset(self):
     fit = {"data": (batches,), "validation_data": (X, Y)}
     search, seen = self._fitted(**fit)
@@ -250,6 +253,7 @@ class DevicesTest(parameterized.TestCase):
     self.assertEqual(dict(zip(MODELS, 2 * _DEVICES)), seen.networks)
     self._check(search, "dataset", **fit)
 
+  @level.gate
   def test_the_model_is_of_no_device(self):
     search, _ = self._fitted()
     model = search.model
@@ -262,6 +266,7 @@ class DevicesTest(parameterized.TestCase):
         model.predict(X, verbose=0))
     model.fit(X, Y, verbose=0)
 
+  @level.gate
   def test_threads_of_an_executor(self):
     with futures.ThreadPoolExecutor(1) as executor:
       search, seen = self._fitted(executor=executor)
