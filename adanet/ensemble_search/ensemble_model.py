@@ -25,9 +25,14 @@ _MAX_APART = .01
 class EnsembleMember(NamedTuple):
   """A member of an ensemble: with folds, the mean of a function's networks.
 
+  For example, how far the members disagree about some rows::
+
+      predictions = [one.model.predict(x) for one in search.members]
+      print(np.std(predictions, axis=0))
+
   Attributes:
     name: str, "deep", or "deep (2)" in the second iteration.
-    weight: float, that of its outputs; the sum of all is 1.
+    weight: float, the weight of the member's outputs. All weights sum to 1.
     model: `keras.Model`, with the values of the best epoch of each network.
   """
   name: str

@@ -108,14 +108,17 @@ def gpu_shares(tasks: Sequence[job_lib.Task],
 
 
 def use_one_gpu() -> None:
-  """Gives a worker of a process pool a GPU of its own.
+  """Gives each worker of a process pool a GPU of its own.
 
-  Give it to a `ProcessPoolExecutor` as its `initializer`. It runs in each
-  worker before any part, and sets `CUDA_VISIBLE_DEVICES`: the first worker gets
-  the first GPU that the program may use. With more workers than GPUs they
-  share, so TensorFlow takes memory as it needs it. Where there is no GPU, it
-  sets nothing. The worker ends with its program, as by
-  `adanet.end_with_program`: one that stays would keep its GPU.
+  Sets `CUDA_VISIBLE_DEVICES` in each worker before the first task: the first
+  worker gets the first GPU that the program may use. If there are more workers
+  than GPUs, workers share a GPU, and TensorFlow takes memory as needed. Without
+  a GPU, nothing is set. The worker ends with the program, as with
+  `adanet.end_with_program`, and so frees the GPU. For example::
+
+      with ProcessPoolExecutor(4, multiprocessing.get_context("spawn"),
+                               initializer=adanet.use_one_gpu) as pool:
+        search.fit(x, y, executor=pool)
 
   Raises:
     RuntimeError: this process is no worker of a pool.

@@ -73,12 +73,16 @@ def end_with_parent(parent: int, number: int) -> None:
 
 
 def end_with_program() -> None:
-  """Lets a worker of a process pool end with its program.
+  """Lets a worker of a process pool end with the program.
 
-  Give it to a `ProcessPoolExecutor` as its `initializer`. Without it, the
-  workers of a program that is killed stay, idle, with the memory of TensorFlow.
-  With it, they end within a second, also while they train; the next `train`
-  goes on from their last checkpoints. `adanet.use_one_gpu` does this, too.
+  By default, the workers of a killed program stay, idle, with the memory of
+  TensorFlow. With this initializer, the workers end within a second, also while
+  the workers train. The next `train` resumes from the last checkpoints.
+  `adanet.use_one_gpu` includes this function. For example::
+
+      with ProcessPoolExecutor(2, multiprocessing.get_context("spawn"),
+                               initializer=adanet.end_with_program) as pool:
+        search.fit(x, y, executor=pool)
 
   Raises:
     RuntimeError: this process is no worker of a pool.

@@ -18,12 +18,12 @@ Indices = wording.Indices
 
 
 class ExecutorWorkers(NamedTuple):
-  """Workers of an executor that train the same.
+  """Workers of an executor with the same subnetworks.
 
   Attributes:
-    workers: the workers: one, or all that have nothing to train.
-    subnetworks: the subnetworks that they train.
-    time: the cost of these.
+    workers: a single worker, or all workers without a subnetwork.
+    subnetworks: the subnetworks of the workers.
+    time: the cost of the subnetworks.
   """
   workers: Indices
   subnetworks: Indices
@@ -31,11 +31,17 @@ class ExecutorWorkers(NamedTuple):
 
 
 class ExecutorPlan:
-  """Which worker of an executor trains which subnetworks, and how long.
+  """Which worker of an executor trains which subnetworks, and for how long.
 
-  Times are in the unit of `PlacementPlan.training_time`: the time of one worker
-  for one step of a subnetwork that costs 1. So an iteration takes as often
-  this time as it has steps.
+  Times have the unit of `PlacementPlan.training_time`: the time of a worker for
+  a step of a subnetwork of cost 1. An iteration takes the planned time as many
+  times as the iteration has steps.
+
+  For example::
+
+      plan = ExecutorPlan(num_workers=4, num_subnetworks=9)
+      for group in plan.worker_groups:
+        print(group.workers, group.subnetworks, group.time)
 
   Longest first takes at most 4/3 - 1/(3 m) of the shortest possible time for m
   workers (Graham, Bounds on multiprocessing timing anomalies, 1969).

@@ -37,11 +37,27 @@ _Results = Dict[parts_lib.Part, part_files.Result]
 
 
 class PartError(RuntimeError):
-  """A part failed on a worker. The message has the worker's own traceback."""
+  """A part failed on a worker. The message has the worker's traceback.
+
+  For example::
+
+      try:
+        estimator.train(input_fn, executor=pool)
+      except adanet.PartError as error:
+        print(error)
+  """
 
 
 class ExecutorError(RuntimeError):
-  """The executor lost its workers, and starts no more."""
+  """The executor lost its workers and starts no new workers.
+
+  The trained parts are saved. For example, with a new executor::
+
+      try:
+        estimator.train(input_fn, executor=pool)
+      except adanet.ExecutorError:
+        estimator.train(input_fn, executor=another_pool)
+  """
 
 
 def check_start_method(executor: Any) -> None:
