@@ -8,8 +8,8 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.core import user_input
 from adanet.core import evaluation
+from adanet.core import user_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
 

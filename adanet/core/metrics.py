@@ -9,9 +9,9 @@ import collections.abc
 import inspect
 from typing import Any, Dict, Mapping, Sequence, Tuple
 
+from adanet import tf_compat
 from adanet.core import scopes
 from adanet.heads import mean_loss
-from adanet import tf_compat
 
 
 Metrics = Dict[str, Tuple[Any, Any]]

@@ -7,14 +7,14 @@ import re
 from typing import Any, Callable, ContextManager, Dict, Iterable, Iterator
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
+from adanet import log as logging
+from adanet import subnetwork as subnetwork_lib
+from adanet import tf_compat
 from adanet.core import asking
 from adanet.core import metrics
 from adanet.core import scopes
 from adanet.core import user_errors
 from adanet.heads import mean_loss
-from adanet import log as logging
-from adanet import subnetwork as subnetwork_lib
-from adanet import tf_compat
 
 
 _METHODS = ("build_subnetwork", "build_subnetwork_train_op")

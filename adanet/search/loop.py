@@ -43,11 +43,11 @@ import math
 import time
 from typing import Optional, Union
 
+from adanet import log as logging
 from adanet.core import architecture as architecture_lib
 from adanet.core import events
 from adanet.core import selection
 from adanet.engines import engine as engine_lib
-from adanet import log as logging
 from adanet.progress import event_text
 from adanet.progress import reporter
 from adanet.search import answering_winner
@@ -58,7 +58,6 @@ from adanet.training import model as model_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 import numpy as np
-
 
 _Ending = ending_lib.Ending
 _Next = Union[trained_lib.Start, str]  # A start, or why there is none.

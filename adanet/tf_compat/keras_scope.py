@@ -211,7 +211,8 @@ class KerasScope:
         yield
     except Exception as error:
       # Keras puts its own text around the text of an error.
-      reason = self._refused or keras_internals.reason(error)
+      reason = (self._refused if self._refused in str(error) else "") or (
+          keras_internals.reason(error))
       if reason:
         keras_internals.check_keras()
         raise ValueError(f"{self._name}: {reason}") from error

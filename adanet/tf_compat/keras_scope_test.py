@@ -249,6 +249,16 @@ class KerasScopeTest(parameterized.TestCase):
         ValueError, "^scope: scope/dense[_0-9]*/kernel is assigned .*EnsembleSearch"):
       keras_graphs.KerasGraph(lambda: keras.models.load_model(path))
 
+  def test_refused_weights_that_a_builder_does_without(self):
+    # What is refused explains no other error.
+    def model():
+      with self.assertRaisesRegex(ValueError, "is assigned"):
+        _with_weights(None)
+      raise ValueError("mine")
+
+    with self.assertRaisesRegex(ValueError, "^mine$"):
+      keras_graphs.KerasGraph(model)
+
   @parameterized.parameters(
       (lambda model: model(v1.zeros([1, 5])), "^scope: .*found shape=.1, 5."),
       # Around this error Keras puts some lines.

@@ -7,9 +7,9 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from typing import Set, Tuple
 
+from adanet import tf_compat
 from adanet.core import events
 from adanet.core import selection
-from adanet import tf_compat
 from adanet.training import ending as ending_lib
 from adanet.training import hooks as hooks_lib
 from adanet.training import runs as runs_lib
@@ -245,11 +245,11 @@ class Loop:
     done = {*self._finished(self.steps.items()), *self._hooks.stops}
     return done.issuperset(self.steps)
 
-  def _standing(self, is_late):
+  def _standing(self, is_late=False, is_signaled=False):
     """Returns the `Standing` of the iteration."""
     return ending_lib.Standing(
         is_stop_asked=None in self._hooks.stops,
-        is_signaled=self._context.asked_to_stop(),
+        is_signaled=is_signaled,
         is_at_max_steps=self._is_at_max_steps(), is_late=is_late,
         trains_subnetworks=self._trains_subnetworks(),
         awaits_others=bool(self._lag_limit.unfinished),
@@ -373,21 +373,21 @@ class Loop:
 
   def _ending(self, session):
     """Saves if it is time to; returns why training ends, None if it goes on."""
-    is_late = self._deadline is not None and time.time() >= self._deadline
     if self._saver.is_due(self.global_step):
       # The saver remembers it: an iteration that is over is decided first.
       if self._saver.save(session, self.global_step) and not (
-          ending_lib.is_over(self._standing(is_late))):
+          ending_lib.is_over(self._standing())):
         self._hooks.stops[None] = "a saving listener asked for it"
-    return ending_lib.ending(self._standing(is_late))
+    is_late = self._deadline is not None and time.time() >= self._deadline
+    return ending_lib.ending(
+        self._standing(is_late, self._context.asked_to_stop()))
 
   def _first_ending(self):
     """Returns why training ends before a step; None if it does not.
 
     A signal takes effect after a step.
     """
-    return ending_lib.ending(self._standing(
-        self._context.is_late)._replace(is_signaled=False))
+    return ending_lib.ending(self._standing(self._context.is_late))
 
   def is_done(self) -> bool:
     """Returns whether nothing is left to train here."""

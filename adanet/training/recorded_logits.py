@@ -198,7 +198,7 @@ def write(recording: RecordedLogits, folder: str) -> None:
 def _write_members(recording, folder):
   """Writes the logits, and the index at last.
 
-  The name of an array says what is in it, so none is written again.
+  An array that is mapped from its file is not written again.
 
   Returns:
     The names of the arrays' files.
@@ -211,7 +211,7 @@ def _write_members(recording, folder):
       content = repr((network, head, sorted(sums.items()), recording.batches))
       names[head] = hashlib.sha256(content.encode()).hexdigest()[:32] + ".npy"
       path = os.path.join(folder, names[head])
-      if not tf_compat.v1.io.gfile.exists(path):
+      if getattr(array, "filename", None) != os.path.abspath(path):
         _write_array(path, array)
     members.append(_MemberFiles(
         *network, member.complexity, tuple(names.items()), sums))

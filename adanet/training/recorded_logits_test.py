@@ -128,6 +128,14 @@ class RecordFilesTest(parameterized.TestCase):
     with self.assertRaises(ValueError):
       got[0] = 1.
 
+  def test_is_written_anew(self):
+    for scale in 1., 2.:
+      recorded_logits.write(
+          _recording(_A, scale=scale, sums={}), self._folder)
+      np.testing.assert_array_equal(
+          _logits(_A, scale),
+          recorded_logits.read(self._folder).members[_A].logits)
+
   def test_not_written(self):
     with self.assertRaisesRegex(FileNotFoundError, "new has no library.json"):
       recorded_logits.read(self._folder)
@@ -255,9 +263,11 @@ class KeepTest(_KeptCase):
   def test_has_the_last_ones_only(self):
     self._keep(_A, _B)
     before = self._files()
-    # One that is there is not written again.
+    # What was read from there is not written again.
+    known = self._read(_A)
     with mock.patch.object(np, "save", wraps=np.save) as save:
-      self._keep(_A, _C)
+      recorded_logits.keep(self._path, recorded_logits.merged(
+          [known, self._recording(_C)]))
     save.assert_called_once()
     after = self._files()
     self.assertCountEqual([(0., ord("a")), (1., ord("c"))], after)
@@ -266,7 +276,9 @@ class KeepTest(_KeptCase):
   @parameterized.named_parameters(
       ("batches", {"batches": _BATCHES[::-1]}, {}),
       ("features", {"batches": (_Batch(2, "d0", "e"),) + _BATCHES[1:]}, {}),
-      ("variables", {}, {"a": [1.5]}))
+      ("variables", {}, {"a": [1.5]}),
+      # Another function of the same variables.
+      ("values", {}, {}))
   def test_others_replace_them(self, attributes, values):
     self._keep(_A)
     checkpoint = self._saved(**values)

@@ -9,11 +9,11 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
-from adanet.core import user_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import summary
 from adanet.core import user_errors
+from adanet.core import user_input
 from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
 from adanet.training import carried

@@ -8,11 +8,11 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.engines.cluster import announcements
 from adanet.engines.cluster import jobs
+from adanet.testing import level
 from adanet.testing import processes
 from adanet.testing import servers
 

@@ -13,7 +13,6 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
-from adanet.testing import level
 from adanet import distributed
 from adanet import tf_compat
 from adanet import waiting
@@ -25,6 +24,7 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import shared_evaluation
 from adanet.engines.cluster import worker
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import searches
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib

@@ -14,10 +14,10 @@ import time
 from typing import Any, Dict, Optional, Set
 
 from adanet import log as logging
-from adanet.core import user_input
 from adanet.core import events
 from adanet.core import parts as parts_lib
 from adanet.core import selection
+from adanet.core import user_input
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
 from adanet.training import fingerprint_check

@@ -25,12 +25,12 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
-from adanet.core import user_input
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
 from adanet.core import selection
 from adanet.core import summary
+from adanet.core import user_input
 from adanet.engines import local
 from adanet.engines.executor import part_files
 from adanet.engines.executor import pickled_search

@@ -9,8 +9,8 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.core import user_input
 from adanet.core import selection
+from adanet.core import user_input
 from adanet.engines.executor import part
 from adanet.engines.executor import part_files
 from adanet.testing import parts
