@@ -22,11 +22,11 @@ _MODULES = {
     "EnsembleSearch": "adanet.ensemble_search.face",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
-    "Evaluator": "adanet.core.evaluation",
+    "Evaluator": "adanet.core.evaluator",
     "ExecutorError": "adanet.engines.executor.execution",
     "MixtureWeightType": "adanet.ensemble",
     "PartError": "adanet.engines.executor.execution",
-    "ReportMaterializer": "adanet.core.evaluation",
+    "ReportMaterializer": "adanet.core.evaluator",
     "Subnetwork": "adanet.subnetwork",
     "Summary": "adanet.subnetwork.summary",
     "TrainSpec": "adanet.estimator.specs",
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
   from adanet import subnetwork
   from adanet import tf_compat
   from adanet.core.user_input import EmptyInputError
-  from adanet.core.evaluation import Evaluator
-  from adanet.core.evaluation import ReportMaterializer
+  from adanet.core.evaluator import Evaluator
+  from adanet.core.evaluator import ReportMaterializer
   from adanet.core.selection import AllNaNError
   from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType

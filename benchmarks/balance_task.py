@@ -20,7 +20,7 @@ from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.search import loop
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trainer
 from benchmarks import chief_engine
@@ -98,20 +98,21 @@ def _train(connection, job, task_type, index):
     builders = [
         delays.Builder(i, *secs, processor)
         for i, secs in enumerate(zip(job.forward_secs, job.backward_secs))]
-    model = model_lib.Model(
+    setup = setup_lib.SearchSetup(
         endless_search.make(builders, search.Ensembler())._replace(
             max_iteration_steps=job.num_steps),
         model_dir_lib.ModelDir(job.model_dir), config, job.strategy,
-        model_lib.Rules(adanet.Evaluator(search.input_fn, steps=job.num_eval_steps)
+        setup_lib.Rules(adanet.Evaluator(
+            search.input_fn, steps=job.num_eval_steps)
                         if job.num_eval_steps else None))
     training = trainer.Training(trainer.Request(
         search.input_fn, max_iterations=1, wait_timeout_secs=_TIMEOUT_SECS),
                                 stops, ends.report)
     if config.is_chief:
-      loop.train(chief_engine.MeasuredChief(model, cluster, training),
+      loop.train(chief_engine.MeasuredChief(setup, cluster, training),
                  training.request)
     else:
-      worker.Worker(model, training, cluster).train()
+      worker.Worker(setup, training, cluster).train()
     return Done(ends.time if config.is_chief else None, processor.secs[True],
                 processor.secs[False])
 

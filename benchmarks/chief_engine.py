@@ -7,18 +7,18 @@ from typing import Iterator
 
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection as connection_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 
 class MeasuredChief(chief.ChiefEngine):
   """Trains with the signals and the events of a benchmark."""
 
-  def __init__(self, model: model_lib.Model,
+  def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection,
                training: trainer.Training):
     """Takes what `opened_here` would open."""
-    super().__init__(model, connection)
+    super().__init__(setup, connection)
     self._measured = training
 
   @contextlib.contextmanager

@@ -22,15 +22,15 @@ import time
 
 from adanet import distributed
 from adanet import tf_compat
+from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import summary
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.search import loop
 from adanet.tf_compat import v1 as tf
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trainer
 from benchmarks import chief_engine
@@ -211,19 +211,19 @@ def main(model_dir, num_turns):
     return [b.bare for b in builders if b.bare is not None]
 
   turns = _Turns(connection, int(num_turns), bare_ops)
-  model = model_lib.Model(
+  setup = setup_lib.SearchSetup(
       endless_search.make(builders, ensembler),
       model_dir_lib.ModelDir(model_dir), config, strategy)
   with signals.StopRequests() as stops:
     training = trainer.Training(
         trainer.Request(search.input_fn, wait_timeout_secs=_TIMEOUT_SECS),
         stops, turns.report,
-        summary.SummaryWriter(model_dir) if config.is_chief else None)
+        event_files.SummaryWriter(model_dir) if config.is_chief else None)
     if config.is_chief:
-      loop.train(chief_engine.MeasuredChief(model, connection, training),
+      loop.train(chief_engine.MeasuredChief(setup, connection, training),
                  training.request)
     else:
-      worker.Worker(model, training, connection).train()
+      worker.Worker(setup, training, connection).train()
 
 
 if __name__ == "__main__":

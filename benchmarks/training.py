@@ -20,8 +20,8 @@ import sys
 from adanet import tf_compat
 from adanet.core import model_dir
 from adanet.testing import processes
+from adanet.training import setup as setup_lib
 from adanet.training import train_ops
-from adanet.training import model as model_lib
 from benchmarks import cluster
 from benchmarks import endless_search
 from benchmarks import program
@@ -195,11 +195,11 @@ def _graph_size(strategy, num_candidates):
   """Returns how many subnetworks, ops and variables a worker's graph has."""
   v1 = tf_compat.v1
   config = _cluster_config(num_candidates + 1)
-  model = model_lib.Model(
+  setup = setup_lib.SearchSetup(
       endless_search.make([search.Builder(i) for i in range(num_candidates)],
                           search.Ensembler()),
       model_dir.ModelDir(config.model_dir), config, strategy)
-  with model.graph(search.input_fn, "train", 0) as built:
+  with setup.graph(search.input_fn, "train", 0) as built:
     train_ops.TrainOps(built.iteration, v1.reduce_mean)
     graph = v1.get_default_graph()
     builders = [s.builder for s in built.iteration.subnetworks]

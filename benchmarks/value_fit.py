@@ -17,8 +17,8 @@ from adanet.core import architecture
 from adanet.core import model_dir
 from adanet.distributed import placement
 from adanet.training import fitting
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits
+from adanet.training import setup as setup_lib
 from adanet.training import trained
 from benchmarks import endless_search
 from benchmarks import program
@@ -68,7 +68,7 @@ def _recorded(folder, num_networks, num_examples):
 def _fit(folder, num_networks, num_examples):
   """Fits; returns the CPU seconds, and the bytes of memory."""
   ensembler = ensemble.GreedyEnsembler()
-  model = model_lib.Model(
+  setup = setup_lib.SearchSetup(
       endless_search.make([], ensembler), model_dir.ModelDir(folder),
       tf_compat.RunConfig(model_dir=folder), placement.ReplicationStrategy())
   found = _recorded(folder, num_networks, num_examples)
@@ -78,7 +78,7 @@ def _fit(folder, num_networks, num_examples):
   with open("/proc/self/clear_refs", "w", encoding="utf-8") as f:
     f.write("5")  # The peak of memory starts anew.
   before, began = _memory("VmRSS"), time.process_time()
-  weights = fitting.fit(model, candidates, found)["all"].weights
+  weights = fitting.fit(setup, candidates, found)["all"].weights
   secs, num_bytes = time.process_time() - began, _memory("VmHWM") - before
   program.check(len(weights) > 1, f"selected {weights}")
   return secs, num_bytes

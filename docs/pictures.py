@@ -9,8 +9,8 @@ from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import picture as plan_picture
 from adanet.history import example
+from adanet.history import history as history_lib
 from adanet.history import records
-from adanet.history import report
 import runfiles
 
 
@@ -27,7 +27,7 @@ def _digits():
   kinds = {"iterations": records.IterationRecord,
            "tasks": records.TaskRecord,
            "evaluations": records.EvaluationRecord}
-  return report.History(found["model_dir"], **{
+  return history_lib.History(found["model_dir"], **{
       key: tuple(
           records.loads(kind, json.dumps(dict(record, version=found["version"])))
           for record in found[key])

@@ -34,7 +34,7 @@ _MODULES = (
     ("leaderboard", "adanet.history"),
     ("leaderboard", "adanet.history.leaderboard"),
     ("report", "adanet.history.records"),
-    ("report", "adanet.history.report"),
+    ("report", "adanet.history.history"),
     ("adanet", "adanet.inputs"),
     ("adanet", "adanet.replay"),
     ("subnetwork", "adanet.subnetwork"),

@@ -14,7 +14,7 @@ from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional
 from typing import Sequence, Tuple
 
 from adanet import log as logging
-from adanet.core import summary
+from adanet.core import event_files
 from adanet.engines import lock
 from adanet.progress import reporter
 from adanet.training import candidates as candidates_lib
@@ -22,8 +22,8 @@ from adanet.training import fingerprint_check
 from adanet.training import fitting
 from adanet.training import held_out_pass
 from adanet.training import merge_checkpoints
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
@@ -43,12 +43,12 @@ class Engine(abc.ABC):
   """Trains and evaluates the iterations of one search.
 
   Attributes:
-    model: `Model`.
+    setup: `SearchSetup`.
   """
 
-  def __init__(self, model: model_lib.Model):
+  def __init__(self, setup: setup_lib.SearchSetup):
     """Opens nothing yet."""
-    self.model = model
+    self.setup = setup
 
   @abc.abstractmethod
   def opened(self, request: trainer.Request
@@ -128,10 +128,10 @@ class Engine(abc.ABC):
     number, checkpoint = candidates.number, candidates.checkpoint
     with self.logits(candidates) as recorded:
       logits = held_out_pass.completed(
-          self.model, number, checkpoint, recorded)
-      fits = fitting.fits(self.model, candidates, logits)
-      recorded_logits.keep(self.model.model_dir.path, logits)
-      fingerprint_check.note(self.model, number, logits.graphs)
+          self.setup, number, checkpoint, recorded)
+      fits = fitting.fits(self.setup, candidates, logits)
+      recorded_logits.keep(self.setup.model_dir.path, logits)
+      fingerprint_check.note(self.setup, number, logits.graphs)
       return fits
 
   def fits_at(self, number: int, checkpoint: Optional[str]
@@ -142,9 +142,9 @@ class Engine(abc.ABC):
       number: int, the iteration's.
       checkpoint: str, the prefix of the checkpoint; None for initial values.
     """
-    iteration, logits = held_out_pass.recorded(self.model, number, checkpoint)
+    iteration, logits = held_out_pass.recorded(self.setup, number, checkpoint)
     candidates = candidates_lib.of_iteration(iteration, checkpoint)
-    return candidates, fitting.fits(self.model, candidates, logits)
+    return candidates, fitting.fits(self.setup, candidates, logits)
 
   def saved_with(self, training: trainer.Training, checkpoint: str,
                  variables: Mapping[str, Any]) -> str:
@@ -156,11 +156,11 @@ class Engine(abc.ABC):
       variables: dict from a name to a value.
     """
     return merge_checkpoints.with_variables(
-        self.model, training, checkpoint, variables)
+        self.setup, training, checkpoint, variables)
 
   def nan_in_evaluator_input(self) -> str:
     """Returns a sentence that names its NaN values; "" if there are none."""
-    return self.model.not_finite_of_evaluator()
+    return self.setup.not_finite_of_evaluator()
 
   def compare_search(self, request: trainer.Request, number: int,
                      with_builders: bool) -> None:
@@ -173,11 +173,11 @@ class Engine(abc.ABC):
     """
     if not with_builders:
       fingerprint_check.FingerprintCheck(
-          self.model, number, request.max_iterations)
+          self.setup, number, request.max_iterations)
       return
-    with self.model.graph(request.input_fn, "train", number) as built:
+    with self.setup.graph(request.input_fn, "train", number) as built:
       fingerprint_check.FingerprintCheck(
-          self.model, number, request.max_iterations,
+          self.setup, number, request.max_iterations,
           built.iteration.builder_names, built.iteration.graphs)
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
@@ -200,7 +200,7 @@ class Engine(abc.ABC):
 
   def what_is_saved(self) -> str:
     """Returns a line that says from where training goes on that was stopped."""
-    model_dir = self.model.model_dir
+    model_dir = self.setup.model_dir
     latest = model_dir.latest_checkpoint()
     return (
         "Stopped before the first checkpoint: nothing is saved."
@@ -213,14 +213,14 @@ class Engine(abc.ABC):
   def opened_here(self, request: trainer.Request
                  ) -> Iterator[trainer.Training]:
     """Opens the parts that each process that leads a search needs."""
-    model = self.model
+    setup = self.setup
     with contextlib.ExitStack() as exits:
-      exits.enter_context(lock.owned(model.model_dir.path))
+      exits.enter_context(lock.owned(setup.model_dir.path))
       stops = exits.enter_context(signals.StopRequests())
       report = exits.enter_context(reporter.reporter(
-          log_step_count_steps=model.config.log_step_count_steps,
+          log_step_count_steps=setup.config.log_step_count_steps,
           say=reporter.log_or_print))
-      writer = summary.SummaryWriter(model.model_dir.path)
+      writer = event_files.SummaryWriter(setup.model_dir.path)
       exits.callback(writer.close)
       try:
         yield trainer.Training(request, stops, report, writer)

@@ -22,9 +22,9 @@ from adanet.training import ending as ending_lib
 from adanet.training import held_out_pass
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
@@ -43,13 +43,13 @@ class LocalEngine(engine.Engine):
 
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
     """See `Engine`."""
-    model, training = self.model, self._training
+    setup, training = self.setup, self._training
     trained = train_here(
-        model, training, start, loop_lib.LoopContext(
+        setup, training, start, loop_lib.LoopContext(
             report=training.report,
             mark_stopped=lambda *stop: training.request.retry_until_space(
-                lambda: model.model_dir.mark_stopped(start.number, *stop),
-                model.model_dir.path),
+                lambda: setup.model_dir.mark_stopped(start.number, *stop),
+                setup.model_dir.path),
             asked_to_stop=training.asked_to_stop))
     if trained is None:
       training.stops.raise_asked()
@@ -59,25 +59,25 @@ class LocalEngine(engine.Engine):
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`."""
     return candidates_lib.values(
-        self.model, candidates.number, candidates.checkpoint)
+        self.setup, candidates.number, candidates.checkpoint)
 
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[recorded_logits.RecordedLogits]:
     """See `Engine`."""
     yield held_out_pass.record(
-        self.model, candidates.number, candidates.checkpoint)[1]
+        self.setup, candidates.number, candidates.checkpoint)[1]
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
     """See `Engine`."""
     return candidates_lib.reports(
-        self.model, candidates.number, candidates.checkpoint, included)
+        self.setup, candidates.number, candidates.checkpoint, included)
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
     """See `Engine`."""
-    if self.model.config.cluster_spec:  # The evaluator waits for the end.
-      with lock.owned(self.model.model_dir.path):
+    if self.setup.config.cluster_spec:  # The evaluator waits for the end.
+      with lock.owned(self.setup.model_dir.path):
         self._announce(jobs.State.OVER, reason, request)
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
@@ -86,16 +86,16 @@ class LocalEngine(engine.Engine):
 
   def _announce(self, state, reason, request=None):
     """Tells an evaluator how far the job is, if there may be one."""
-    if self.model.config.cluster_spec:
-      jobs.JobStateFile(self.model.model_dir.path).announce(
-          jobs.job_id(self.model.config).text, num_workers=1, num_ps=0,
+    if self.setup.config.cluster_spec:
+      jobs.JobStateFile(self.setup.model_dir.path).announce(
+          jobs.job_id(self.setup.config).text, num_workers=1, num_ps=0,
           max_steps=request and request.max_steps, state=state, reason=reason)
 
 
-def _saved_position(model, start):
+def _saved_position(setup, start):
   """Returns where the input was at the checkpoint of a `Start`."""
   if start.checkpoint is None or start.starts_iteration or not getattr(
-      model.config, "rereads_input", True):
+      setup.config, "rereads_input", True):
     return {}
   return model_dir_lib.ModelDir(
       os.path.dirname(start.checkpoint)).input_position(start.checkpoint)
@@ -114,19 +114,19 @@ def _with_saved_nan(error, model_dir, iteration):
 
 
 def train_here(
-    model: model_lib.Model, training: trainer.Training,
+    setup: setup_lib.SearchSetup, training: trainer.Training,
     start: trained_lib.Start, context: loop_lib.LoopContext,
     folder: Optional[model_dir_lib.ModelDir] = None,
-    adapt: Callable[[model_lib.BuiltGraph], model_lib.BuiltGraph] =
+    adapt: Callable[[setup_lib.BuiltGraph], setup_lib.BuiltGraph] =
     lambda built: built) -> Optional[trained_lib.TrainedIteration]:
   """Trains an iteration, or a part of one, in this process.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     training: `Training`.
     start: `Start`.
     context: `LoopContext`.
-    folder: `ModelDir` for its checkpoints; None for the model's.
+    folder: `ModelDir` for its checkpoints; None for the setup's.
     adapt: function from the `BuiltGraph` to the one that is trained.
 
   Returns:
@@ -134,13 +134,13 @@ def train_here(
     is saved, if there was space.
   """
   began = time.time()
-  with model.graph(
+  with setup.graph(
       training.request.input_fn, "train", start.number) as built:
     it = trainer.IterationTraining(
-        model, training, adapt(built), start, trainer.TrainingTask(
+        setup, training, adapt(built), start, trainer.TrainingTask(
             "chief:0", True, context, began, folder,
-            input_position.InputPosition(_saved_position(model, start))))
-    with sessions.local_session(model.config.session_config) as session:
+            input_position.InputPosition(_saved_position(setup, start))))
+    with sessions.local_session(setup.config.session_config) as session:
       it.initializers.set_variables(session)
       with it.initializers.started(session) as coordinator:
         it.begin(session)
@@ -150,7 +150,7 @@ def train_here(
           if folder is not None:  # Its checkpoints go.
             raise
           raise _with_saved_nan(
-              error, model.model_dir, it.iteration) from error
+              error, setup.model_dir, it.iteration) from error
         if ending == ending_lib.Ending.SIGNAL:
           return None
         it.end(session)

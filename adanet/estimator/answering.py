@@ -14,7 +14,7 @@ from adanet.estimator import prediction
 from adanet.search import answering_winner
 from adanet.tf_compat import checkpoint_file
 from adanet.training import arrays
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 
 _InputFn = Callable[..., Any]
@@ -24,18 +24,18 @@ _Hooks = Optional[Sequence[Any]]
 class Answering:
   """The methods of `adanet.Estimator` that use the best ensemble."""
 
-  _model: model_lib.Model  # `train` may replace the model.
+  _setup: setup_lib.SearchSetup  # `train` may replace the setup.
 
-  def __init__(self, model: model_lib.Model):
+  def __init__(self, setup: setup_lib.SearchSetup):
     """Reads nothing yet."""
-    self._model = model
-    self._folder: model_dir_lib.ModelDir = model.model_dir
+    self._setup = setup
+    self._folder: model_dir_lib.ModelDir = setup.model_dir
     self._winner = answering_winner.AnsweringWinner()
 
   def _best(self, checkpoint_path):
     """Returns the `BestEnsemble` of a checkpoint; None for the latest."""
     return best_ensemble.BestEnsemble(
-        self._model, self._winner,
+        self._setup, self._winner,
         self._folder.answering_checkpoint(checkpoint_path))
 
   def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
@@ -207,7 +207,7 @@ class Answering:
 
   def latest_checkpoint(self) -> Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
-    return self._model.model_dir.latest_checkpoint()
+    return self._setup.model_dir.latest_checkpoint()
 
   def get_variable_names(self) -> List[str]:
     """Returns the names of all variables of the latest checkpoint."""

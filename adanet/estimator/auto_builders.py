@@ -10,10 +10,10 @@ from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.progress import reporter
-from adanet.training import input as input_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import keras_scope
 from adanet.tf_compat import optimizers
+from adanet.training import input_fn as input_fn_lib
 
 
 def _session_run_hook():
@@ -53,7 +53,7 @@ def _apart(owner, train_op, chief_hooks=(), hooks=()):
 
 def _read(train_input_fn, config):
   """Returns the `Input` of a candidate's own input_fn."""
-  return input_lib.call(train_input_fn, "train", config,
+  return input_fn_lib.call(train_input_fn, "train", config,
                         [tf_compat.v1.distribute.InputContext()])
 
 

@@ -12,57 +12,57 @@ from adanet.search import answering_winner
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
 from adanet.training import fitting
-from adanet.training import model as model_lib
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 
 
 class BestEnsemble:
   """The best ensemble of a checkpoint.
 
   Attributes:
-    model: `Model`, which builds the winner alone if that is known.
+    setup: `SearchSetup`, which builds the winner alone if that is known.
     number: int, the iteration of the checkpoint.
     checkpoint: str, its prefix; None for initial values.
   """
 
-  def __init__(self, model: model_lib.Model,
+  def __init__(self, setup: setup_lib.SearchSetup,
                answering: answering_winner.AnsweringWinner,
                checkpoint: Optional[str]):
     """Finds out who has won, if that is known.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       answering: `AnsweringWinner` of the search.
       checkpoint: str, the prefix; None for initial values.
     """
     self._answering = answering
     self.checkpoint = checkpoint
-    self.number = model.model_dir.current_iteration(checkpoint)
+    self.number = setup.model_dir.current_iteration(checkpoint)
     self._winner = answering.decided(
-        local.LocalEngine(model), self.number, checkpoint)
-    self.model = model if self._winner is None else model._replace(
+        local.LocalEngine(setup), self.number, checkpoint)
+    self.setup = setup if self._winner is None else setup._replace(
         only=self._winner.architecture)
 
   def spec(self, iteration: iteration_lib.Iteration) -> ensembles.EnsembleSpec:
     """Returns the `EnsembleSpec` that answers: the best so far.
 
     Args:
-      iteration: `Iteration` that `model` has built.
+      iteration: `Iteration` that `setup` has built.
     """
     if self._winner is not None:
       return iteration.candidates[0]
     name = self._answering.best(
-        local.LocalEngine(self.model), self.checkpoint,
+        local.LocalEngine(self.setup), self.checkpoint,
         lambda: candidates_lib.of_iteration(iteration, self.checkpoint))
     return next(c for c in iteration.candidates if c.name == name)
 
-  def open_session(self, built: model_lib.BuiltGraph) -> sessions.OpenSession:
-    """Opens a session on a graph of `model`; see `Model.open_session`."""
-    fingerprint_check.warn_of_answer(self.model, built.iteration.graphs)
+  def open_session(self, built: setup_lib.BuiltGraph) -> sessions.OpenSession:
+    """Opens a session on a graph of `setup`; see `SearchSetup.open_session`."""
+    fingerprint_check.warn_of_answer(self.setup, built.iteration.graphs)
     winner, new = self._winner, None
     if winner is not None and winner.variables:  # They are not saved yet.
       new = f"adanet/iteration_{self.number}/ensemble_{winner.name}/"
-    opened = self.model.open_session(built, self.checkpoint, new)
+    opened = self.setup.open_session(built, self.checkpoint, new)
     if winner is not None and winner.variables:
       with opened.entered() as session:
         fitting.set_weights(session, [(
@@ -71,8 +71,8 @@ class BestEnsemble:
     return opened
 
   @contextlib.contextmanager
-  def session(self, built: model_lib.BuiltGraph) -> Iterator[Tuple[Any, Any]]:
-    """Opens a session on a graph of `model`; see `Model.session`."""
+  def session(self, built: setup_lib.BuiltGraph) -> Iterator[Tuple[Any, Any]]:
+    """Opens a session on a graph of `setup`; see `SearchSetup.session`."""
     opened = self.open_session(built)
     with contextlib.closing(opened), opened.entered() as session:
       yield session, opened.coordinator

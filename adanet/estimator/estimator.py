@@ -9,21 +9,21 @@ from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import tf_compat
 from adanet.core import ensembles
-from adanet.core import evaluation as evaluation_lib
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import reports
+from adanet.core import report_store as report_store_lib
 from adanet.core import user_input
 from adanet.estimator import answering
 from adanet.estimator import arguments
 from adanet.estimator import placed_config
 from adanet.estimator import role
 from adanet.estimator import user_folder
-from adanet.history import report
+from adanet.history import history as history_lib
 from adanet.history import store
 from adanet.search import winner
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 _InputFn = Callable[..., Any]
@@ -229,13 +229,13 @@ class Estimator(answering.Answering):
         global_step_combiner_fn=global_step_combiner_fn or _mean,
         exports=ensembles.ExportOptions(
             export_subnetwork_logits, export_subnetwork_last_layer))
-    super().__init__(model_lib.Model(
+    super().__init__(setup_lib.SearchSetup(
         search=search, model_dir=folder, config=self._config,
-        placement=placement_strategy, rules=model_lib.Rules(
+        placement=placement_strategy, rules=setup_lib.Rules(
             evaluator=evaluator, replay_config=replay_config,
             force_grow=force_grow, patience=patience, min_delta=min_delta),
         report_materializer=report_materializer,
-        report_store=reports.ReportStore(
+        report_store=report_store_lib.ReportStore(
             user_folder.absolute("report_dir", report_dir or None) or
             folder.report_dir) if report_materializer else None))
 
@@ -247,7 +247,7 @@ class Estimator(answering.Answering):
   @property
   def model_dir(self) -> str:
     """The folder of checkpoints and all other files."""
-    return self._model.model_dir.path
+    return self._setup.model_dir.path
 
   def train(self, input_fn: _InputFn, hooks: _Hooks = None,
             steps: Optional[int] = None,
@@ -316,7 +316,7 @@ class Estimator(answering.Answering):
         "a number > 0, or None")
     if validation_input_fn is not None:
       self._validate_on(validation_input_fn)
-    role.train(self._model, trainer.Request(
+    role.train(self._setup, trainer.Request(
         input_fn=input_fn, hooks=arguments.checked_hooks(hooks),
         saving_listeners=arguments.checked_listeners(saving_listeners),
         steps=steps, max_steps=max_steps, max_iterations=self._max_iterations,
@@ -327,14 +327,14 @@ class Estimator(answering.Answering):
 
   def _validate_on(self, input_fn):
     """Makes an `Evaluator` on all data of an input compare the ensembles."""
-    rules = self._model.rules
+    rules = self._setup.rules
     if rules.evaluator is not None and rules.evaluator is not self._validation:
       raise ValueError(
           f"validation_input_fn={input_fn!r}: expected None beside "
           f"evaluator={rules.evaluator!r}, which compares the ensembles")
     user_input.check_input_fn(input_fn)
-    self._validation = evaluation_lib.Evaluator(input_fn)
-    self._model = self._model._replace(
+    self._validation = evaluator_lib.Evaluator(input_fn)
+    self._setup = self._setup._replace(
         rules=rules._replace(evaluator=self._validation))
 
   def __getattr__(self, name: str) -> Any:
@@ -344,7 +344,7 @@ class Estimator(answering.Answering):
           "adanet.EnsembleSearch, which has the methods of a Keras model")
     return object.__getattribute__(self, name)  # Raises Python's own error.
 
-  def history(self) -> report.History:
+  def history(self) -> history_lib.History:
     """Returns the history of the search so far. See `adanet.report`.
 
     Raises:

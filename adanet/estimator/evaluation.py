@@ -7,10 +7,10 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import evaluation as core_evaluation
+from adanet.core import evaluator as evaluator_lib
+from adanet.core import event_files
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics as metrics_lib
-from adanet.core import summary
 from adanet.core import user_input
 from adanet.estimator import arguments
 from adanet.estimator import best_ensemble
@@ -19,7 +19,7 @@ from adanet.estimator import user_folder
 from adanet.heads import export_output
 from adanet.tf_compat import checkpoint_file
 from adanet.training import hooks as hooks_lib
-from adanet.training import input as input_lib
+from adanet.training import input_fn as input_fn_lib
 from adanet.training import recording
 from adanet.training import sessions
 import numpy as np
@@ -67,8 +67,8 @@ def evaluate(best: best_ensemble.BestEnsemble,
 
   The metrics of every subnetwork and ensemble are written for TensorBoard.
   """
-  model, number = best.model, best.number
-  with model.graph(input_fn, "eval", number) as built:
+  setup, number = best.setup, best.number
+  with setup.graph(input_fn, "eval", number) as built:
     iteration = built.iteration
     metrics = _own_metrics(iteration)
     update = tf_compat.v1.group(*[
@@ -78,7 +78,7 @@ def evaluate(best: best_ensemble.BestEnsemble,
     with best.session(built) as (session, coordinator):
       runner.after_create_session(session, coordinator)
       spec = best.spec(iteration)
-      for _ in core_evaluation.batches(
+      for _ in evaluator_lib.batches(
           session, lambda: runner.run(session, update), steps, "evaluate",
           may_stop=bool(hooks)):
         if None in runner.stops:
@@ -86,16 +86,16 @@ def evaluate(best: best_ensemble.BestEnsemble,
       runner.end(session)
       values, global_step = session.run(
           (_part(metrics, 0), iteration.global_step))
-  _write(model, values, global_step, name)
+  _write(setup, values, global_step, name)
   results = _results(iteration, spec, values)
   loss = results.get("loss", 0.)
   if not np.isfinite(loss).all():
-    nan = model.not_finite(input_fn, "eval", steps)
+    nan = setup.not_finite(input_fn, "eval", steps)
     if nan:
       logging.warning("evaluate: the loss is %s. The input has NaN or infinity "
                       "in %s.", loss, nan)
   recording.write_evaluation(
-      model.model_dir.path, number, spec.name, name, global_step, results)
+      setup.model_dir.path, number, spec.name, name, global_step, results)
   int32 = tf_compat.v1.int32.as_numpy_dtype
   results["iteration"] = int32(number)
   indices = spec.architecture.replay_indices
@@ -104,7 +104,7 @@ def evaluate(best: best_ensemble.BestEnsemble,
     # A previous ensemble has none for this iteration.
     results[f"best_ensemble_index_{t}"] = int32(
         indices[t] if t < len(indices) else -1)
-  writer = summary.SummaryWriter(model.model_dir.path)
+  writer = event_files.SummaryWriter(setup.model_dir.path)
   writer.add_scalars("eval_" + name if name else "eval",
                      dict(results, checkpoint_path=best.checkpoint or ""),
                      global_step)
@@ -118,9 +118,9 @@ def evaluate(best: best_ensemble.BestEnsemble,
   return metrics_lib.MetricValues(plain, more)
 
 
-def _write(model, values, global_step, name):
+def _write(setup, values, global_step, name):
   """Writes the metrics of all subnetworks and ensembles for TensorBoard."""
-  writer = summary.SummaryWriter(model.model_dir.path)
+  writer = event_files.SummaryWriter(setup.model_dir.path)
   for (kind, owner), metrics in values.items():
     folder = os.path.join(kind, owner, "eval_" + name if name else "eval")
     writer.add_scalars(folder, metrics, global_step)
@@ -165,9 +165,9 @@ def export(best: best_ensemble.BestEnsemble, export_dir_base: str,
       raise ValueError(f"{name} must be a function {expected}, and it returned "
                        f"{user_input.described(made)}")
     receivers.append(made)
-    return input_lib.Input(receivers[0].features, None, [])
+    return input_fn_lib.Input(receivers[0].features, None, [])
 
-  with best.model.graph_on(read, "infer", best.number) as built:
+  with best.setup.graph_on(read, "infer", best.number) as built:
     # TensorFlow warns if a session has run the ops that it groups.
     main_op = sessions.local_init_op(built.iteration.local_init_ops)
     with best.session(built) as (session, _):

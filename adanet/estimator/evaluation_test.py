@@ -10,10 +10,10 @@ import pickle
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
-from adanet.testing import level
 from adanet import tf_compat
-from adanet.core import reports
+from adanet.core import report_store as report_store_lib
 from adanet.testing import builders
+from adanet.testing import level
 from adanet.testing import searches
 import numpy as np
 
@@ -102,7 +102,7 @@ class HeldOutTest(absltest.TestCase):
             adanet_lambda=.1)],
         report_materializer=adanet.ReportMaterializer(_all_once(128)))
     estimator.train(_all_once(_ROWS))
-    told = reports.ReportStore(
+    told = report_store_lib.ReportStore(
         os.path.join(estimator.model_dir, "report")).read()[0]
     self.assertCountEqual(_LOSS, [report.name for report in told])
     values = {candidate.name: candidate.value for candidate in

@@ -6,7 +6,7 @@ import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import summary
+from adanet.core import event_files
 from adanet.estimator import exporters
 
 
@@ -40,7 +40,7 @@ class ExportersTest(parameterized.TestCase):
 
   def _export(self, exporter, loss=1., step=1, is_final=False):
     """Returns whether an evaluated checkpoint was exported."""
-    writer = summary.SummaryWriter(self._model_dir)
+    writer = event_files.SummaryWriter(self._model_dir)
     writer.add_scalars("eval", {"loss": loss}, step)
     writer.close()
     return exporter.export(

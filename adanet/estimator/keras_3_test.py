@@ -15,13 +15,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import distributed
-from adanet.testing import level
 from adanet import tf_compat
-from adanet.core import reports
+from adanet.core import report_store as report_store_lib
 from adanet.estimator import export
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import jobs
+from adanet.testing import level
 from adanet.testing import variables
 import numpy as np
 
@@ -331,7 +331,8 @@ class Keras3Test(parameterized.TestCase):
     self.assertAlmostEqual(float(metric.result()), found["r2"], places=5)
     record = adanet.report(model_dir).iterations[-1].winning
     self.assertAlmostEqual(found["r2"], record.value, places=5)
-    told, = reports.ReportStore(os.path.join(model_dir, "report")).read()
+    told, = report_store_lib.ReportStore(
+        os.path.join(model_dir, "report")).read()
     self.assertEqual([1.5, 1.5], [one.metrics["mean"] for one in told])
 
   @level.gate

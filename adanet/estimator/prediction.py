@@ -7,11 +7,11 @@ from typing import Any, Callable, Iterator, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import evaluation as core_evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.estimator import best_ensemble
 from adanet.training import arrays
 from adanet.training import hooks as hooks_lib
-from adanet.training import input as input_lib
+from adanet.training import input_fn as input_fn_lib
 
 
 def _wanted(predictions, predict_keys):
@@ -44,14 +44,14 @@ def predict(best: best_ensemble.BestEnsemble,
   No context is entered while the caller holds a prediction.
   """
   runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
-  with best.model.graph(input_fn, "infer", best.number) as built:
+  with best.setup.graph(input_fn, "infer", best.number) as built:
     runner.begin()
     opened = best.open_session(built)
   with contextlib.closing(opened):
     with opened.entered() as session:
       runner.after_create_session(session, opened.coordinator)
       fetches = _wanted(best.spec(built.iteration).predictions, predict_keys)
-      if core_evaluation.is_endless(session):
+      if evaluator_lib.is_endless(session):
         logging.warning(
             "predict: the input has no end, so the predictions have none. Take "
             "as many as you need, or leave out repeat() and num_epochs=None.")
@@ -87,9 +87,9 @@ class Predictor:
     def read(strategy):
       del strategy  # Workers do not divide the input of a call.
       self._placeholders = arrays.Placeholders("features", like)
-      return input_lib.Input(self._placeholders.features, None, [])
+      return input_fn_lib.Input(self._placeholders.features, None, [])
 
-    with best.model.graph_on(read, "infer", best.number) as built:
+    with best.setup.graph_on(read, "infer", best.number) as built:
       self._opened = best.open_session(built)
     with self._opened.entered():
       self._fetches = _wanted(

@@ -21,7 +21,7 @@ from adanet.progress import reporter
 from adanet.search import loop
 from adanet.search import winner
 from adanet.tf_compat import files
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 
@@ -45,12 +45,12 @@ def role_of(config: Any) -> Role:
   return Role.CHIEF if config.is_chief else Role.WORKER
 
 
-def train(model: model_lib.Model, request: trainer.Request,
+def train(setup: setup_lib.SearchSetup, request: trainer.Request,
           executor: Any = None) -> None:
-  """Trains in the role that the model's config gives this process.
+  """Trains in the role that the setup's config gives this process.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     request: `Request`.
     executor: `concurrent.futures.Executor` that trains for this process; None
       for none.
@@ -62,30 +62,30 @@ def train(model: model_lib.Model, request: trainer.Request,
     KeyboardInterrupt, SystemExit: a signal stopped the job, which goes on when
       it is started again.
   """
-  winner.check_fitted(model.search, model.rules)
-  role = role_of(model.config)
+  winner.check_fitted(setup.search, setup.rules)
+  role = role_of(setup.config)
   with contextlib.nullcontext() if executor is not None else (
-      jobs.as_job(model.config)):
-    _train(model, request, executor, role)
+      jobs.as_job(setup.config)):
+    _train(setup, request, executor, role)
 
 
-def _train(model, request, executor, role):
+def _train(setup, request, executor, role):
   reporter.tell(events.Joined(
-      files.real_path(model.model_dir.path), jobs.job_id(model.config).number))
+      files.real_path(setup.model_dir.path), jobs.job_id(setup.config).number))
   if role == Role.EVALUATOR and executor is None:
     logging.info("Skipped training: this task is the evaluator. It works in "
                  "adanet.train_and_evaluate.")
     return
-  with nan_loss.raised_in_training(), model.model_dir.trains_here():
+  with nan_loss.raised_in_training(), setup.model_dir.trains_here():
     if executor is not None:
-      loop.train(driver.ExecutorEngine(model, executor), request)
+      loop.train(driver.ExecutorEngine(setup, executor), request)
     elif role == Role.LOCAL:
-      loop.train(local.LocalEngine(model), request)
+      loop.train(local.LocalEngine(setup), request)
     elif role == Role.CHIEF:
       with contextlib.closing(connection_lib.connect(
-          model.config, request.wait_timeout_secs)) as connection:
-        loop.train(chief.ChiefEngine(model, connection), request)
+          setup.config, request.wait_timeout_secs)) as connection:
+        loop.train(chief.ChiefEngine(setup, connection), request)
     elif role == Role.WORKER:
-      worker.train(model, request)
+      worker.train(setup, request)
     else:
-      parameter_server.train(model, request)
+      parameter_server.train(setup, request)

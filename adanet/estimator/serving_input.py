@@ -5,7 +5,7 @@
 from typing import Any, Callable
 
 from adanet import tf_compat
-from adanet.training import input as input_lib
+from adanet.training import input_fn as input_fn_lib
 
 # The name in an example of a feature that has no name.
 _FEATURE = "feature"
@@ -23,7 +23,7 @@ def features_of(input_fn: Callable[..., Any]) -> Any:
   """
   v1 = tf_compat.v1
   with v1.Graph().as_default():
-    features = input_lib.call(
+    features = input_fn_lib.call(
         input_fn, "infer", tf_compat.RunConfig(),
         [v1.distribute.InputContext()]).features
 

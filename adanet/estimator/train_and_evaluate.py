@@ -10,7 +10,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines import lock
-from adanet.engines.cluster import evaluator as evaluator_lib
+from adanet.engines.cluster import evaluator_task
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.engines.executor import driver
@@ -112,7 +112,7 @@ def _lead(estimator, train_spec, eval_spec, **kwargs):
 
 def _evaluate_continuously(estimator, train_spec, eval_spec):
   """Evaluates the checkpoints of the chief."""
-  return evaluator_lib.evaluate(
+  return evaluator_task.evaluate(
       estimator.config, checkpoint_evaluation.CheckpointEvaluator(
           estimator, eval_spec, train_spec.max_steps),
       name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)

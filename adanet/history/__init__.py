@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
-__all__ = ["leaderboard", "read", "records", "report"]
+__all__ = ["history", "leaderboard", "read", "records"]
 
 if TYPE_CHECKING:
+  from adanet.history import history
   from adanet.history import leaderboard
   from adanet.history import records
-  from adanet.history import report
 else:
   __getattr__ = _submodules.importer(
-      __name__, "leaderboard", "records", "report")
+      __name__, "history", "leaderboard", "records")
 
 
-def read(model_dir: str) -> "report.History":
+def read(model_dir: str) -> "history.History":
   """Returns the history of a search. The same as `adanet.report`."""
   from adanet.history import store  # pylint: disable=g-import-not-at-top
   return store.report(model_dir)

@@ -4,8 +4,8 @@
 
 from typing import List
 
+from adanet.history import history as history_lib
 from adanet.history import records
-from adanet.history import report as report_lib
 from adanet.history import store
 
 _SUFFIX = "grow_complexity_regularized"
@@ -40,7 +40,7 @@ def _evaluation(t, steps, ensemble):
 
 def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
            kinds: tuple = ("linear", "1_layer", "2_layers"),
-           steps: int = 1000) -> report_lib.History:
+           steps: int = 1000) -> history_lib.History:
   """Returns the report of a search on a cluster, by round robin.
 
   Args:
@@ -81,7 +81,7 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
       tasks.append(records.TaskRecord(
           f"ps:{p}", t, (), {}, seconds,
           size * len(names) // num_ps + 1000 * p))
-  return report_lib.History(
+  return history_lib.History(
       "/tmp/digits", tuple(
           records.with_tasks(record, [
               task for task in tasks if task.iteration == record.iteration])
@@ -92,7 +92,7 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
                   f"it reached max_iterations={num_iterations}"))
 
 
-def write(report: report_lib.History, model_dir: str) -> None:
+def write(report: history_lib.History, model_dir: str) -> None:
   """Writes a report, as the tasks of its search do."""
   history = store.Store(model_dir)
   for iteration in report.iterations:

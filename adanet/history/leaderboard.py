@@ -4,8 +4,8 @@
 
 from typing import Dict, Iterator, List, NamedTuple, Optional
 
+from adanet.history import overview
 from adanet.history import records
-from adanet.history import summary
 
 
 class Row(NamedTuple):
@@ -56,7 +56,7 @@ def rows(search: records.Records) -> List[Row]:
   """Returns a row for each candidate and network. See `History.leaderboard`."""
   by_name: Dict[str, Row] = {}
   for record in reversed(search.iterations):
-    for candidate in summary.best_first(record):
+    for candidate in overview.best_first(record):
       by_name.setdefault(candidate.name, Row(
           candidate.name, "ensemble", record.iteration,
           candidate.name == record.winner, record.metric_name, candidate.value,
@@ -72,7 +72,7 @@ def _networks(record: records.IterationRecord,
               final: Optional[records.CandidateRecord]) -> Iterator[Row]:
   """Yields the rows of the networks of an iteration, the best first."""
   members = dict(zip(final.subnetworks, final.weights)) if final else {}
-  for name, network in summary.networks_best_first(record).items():
+  for name, network in overview.networks_best_first(record).items():
     yield Row(
         name, "network", record.iteration, name in members, "loss",
         network.held_out_loss, weight=members.get(name, 0.),

@@ -8,9 +8,9 @@ from xml.dom import minidom
 
 from absl.testing import absltest
 from adanet.history import example
+from adanet.history import history as history_lib
 from adanet.history import leaderboard
 from adanet.history import records
-from adanet.history import report as report_lib
 
 
 def _text(page):
@@ -59,7 +59,7 @@ class LeaderboardTest(absltest.TestCase):
   def test_networks(self):
     candidate = records.CandidateRecord(
         "t0_all", .1, ("t0_c", "t0_b"), (.75, .25))
-    found = leaderboard.rows(report_lib.History("m", (records.IterationRecord(
+    found = leaderboard.rows(history_lib.History("m", (records.IterationRecord(
         0, (candidate,), "t0_all", global_step=9, seconds=8., subnetworks={
             "t0_a": records.SubnetworkRecord(9, .2, held_out_loss=.01),
             "t0_b": records.SubnetworkRecord(
@@ -77,7 +77,7 @@ class LeaderboardTest(absltest.TestCase):
     self.assertEqual("t0_all", found[0].name)
 
   def test_no_iteration_has_no_row(self):
-    self.assertEqual([], leaderboard.rows(report_lib.History("m")))
+    self.assertEqual([], leaderboard.rows(history_lib.History("m")))
 
   def test_page_has_the_tables_and_the_picture(self):
     search = self.search._replace(model_dir="/tmp/<a> & b")

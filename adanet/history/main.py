@@ -28,7 +28,7 @@ from typing import Any, Optional, Sequence
 
 from absl import flags
 from adanet.console import command
-from adanet.history import report as report_lib
+from adanet.history import history as history_lib
 from adanet.history import store
 
 _COMMAND = command.Command("adanet-report", __doc__)
@@ -106,7 +106,7 @@ def _run(arguments: Sequence[str]) -> int:
       # pylint: disable=g-import-not-at-top
       from adanet.console import tables
       from adanet.history import table
-      if isinstance(report, report_lib.History):
+      if isinstance(report, history_lib.History):
         table.show(report, tables.new_console(output))
       else:
         report.show(tables.new_console(output))

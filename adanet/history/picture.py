@@ -13,8 +13,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from adanet.console import page as page_lib
 from adanet.console import wording
+from adanet.history import overview
 from adanet.history import records
-from adanet.history import summary
 from adanet.progress import event_text
 from matplotlib import figure as figure_lib
 
@@ -65,7 +65,7 @@ class _Picture:
     self._search = search
     self._page = page_lib.Page()
     self._legend = page_lib.Legend(self._page)
-    self._ensembles = summary.ensembles_of(search)
+    self._ensembles = overview.ensembles_of(search)
     kinds = dict.fromkeys(
         _kind(name) for names in
         [record.subnetworks for record in search.iterations] +
@@ -86,7 +86,7 @@ class _Picture:
     y = page_lib.MARGIN
     # As wide as the tasks, before lines are broken.
     page.right = page_lib.MARGIN + 9.5
-    y = page.paragraph(page_lib.MARGIN, y, summary.result(self._search), 3, 11,
+    y = page.paragraph(page_lib.MARGIN, y, overview.result(self._search), 3, 11,
                        fontweight="bold")
     y = page.paragraph(page_lib.MARGIN, y + .04, self._search.model_dir, 2, 8,
                        color=page_lib.SMALL_PRINT) + .2
@@ -117,16 +117,16 @@ class _Picture:
   def _draw_tasks(self, y: float) -> float:
     """Draws the networks that each task trained; returns the y below."""
     page = self._page
-    tasks = summary.tasks_of(self._search)
+    tasks = overview.tasks_of(self._search)
     groups = [[task] for task in tasks]
     if len(groups) > _MAX_ROWS:
-      groups = summary.grouped(tasks, _MAX_ROWS)
+      groups = overview.grouped(tasks, _MAX_ROWS)
     numbers = sorted({record.iteration for record in self._search.tasks})
     left_out = len(numbers) - _MAX_COLUMNS
     numbers = numbers[-_MAX_COLUMNS:]
     y = self._heading(page_lib.MARGIN, y, "Who trained what, by iteration" + (
         f": the last {_MAX_COLUMNS}" if left_out > 0 else ""))
-    names = [summary.name_of(group) for group in groups]
+    names = [overview.name_of(group) for group in groups]
     left = page_lib.MARGIN + .1 + max(
         page_lib.text_width(name, 8) for name in names)
     width = min(_MAX_COLUMN_WIDTH, _WIDTH / len(numbers))
@@ -164,9 +164,9 @@ class _Picture:
                              facecolor=color)
         self._page.text(
             x + length + .04, top + _ROW_HEIGHT / 2,
-            summary.span(values, page_lib.format_number), 7)
+            overview.span(values, page_lib.format_number), 7)
 
-  def _cells(self, group: Sequence[summary.TaskSummary], number: int
+  def _cells(self, group: Sequence[overview.TaskSummary], number: int
             ) -> List[Tuple[Sequence[str], str]]:
     """Returns the work of tasks in an iteration, as their cells.
 
@@ -205,7 +205,7 @@ class _Picture:
     return cells
 
   def _draw_cells(self, x: float, y: float, width: float,
-                  group: Sequence[summary.TaskSummary], number: int) -> None:
+                  group: Sequence[overview.TaskSummary], number: int) -> None:
     page = self._page
     height = _ROW_HEIGHT - .04
     cells = self._cells(group, number)
@@ -230,7 +230,7 @@ class _Picture:
   def _draw_values(self, y: float) -> float:
     page = self._page
     compared = [r for r in self._search.iterations
-                if summary.finite([c.value for c in r.candidates])]
+                if overview.finite([c.value for c in r.candidates])]
     metric = self._search.iterations[-1].metric_name
     y = self._heading(
         page_lib.MARGIN, y, f"Candidates, by {metric}")
@@ -238,13 +238,13 @@ class _Picture:
       return page.paragraph(
           page_lib.MARGIN, y, "No values are known.", 1, 8)
     axes = page.axes(page_lib.MARGIN + .6, y, _AXES_WIDTH, _HEIGHT)
-    values = summary.finite([c.value for r in compared for c in r.candidates])
+    values = overview.finite([c.value for r in compared for c in r.candidates])
     page_lib.scale_values(axes, values)
     numbers = [record.iteration for record in compared]
     for record in compared:
       self._draw_candidates(axes, record, len(compared) <= _MAX_NAMED_WINNERS)
     winners = [(r.iteration, value) for r in compared if r.winning
-               for value in summary.finite([r.winning.value])]
+               for value in overview.finite([r.winning.value])]
     axes.plot(*zip(*winners) if winners else ([], []), color="#222222",
               linewidth=1, zorder=1, gid="winners")
     # With room for the name of the last winner.
@@ -263,9 +263,9 @@ class _Picture:
     """Draws the candidates of an iteration in the colors of their newest."""
     number = len(record.candidates)
     gap = min(.08, .5 / number)
-    names = summary.names_of(record)
+    names = overview.names_of(record)
     for i, candidate in enumerate(record.candidates):
-      if not summary.finite([candidate.value]):
+      if not overview.finite([candidate.value]):
         continue
       newest = candidate.subnetworks[-1:]
       is_new = newest and re.match(f"t{record.iteration}_", newest[0])
@@ -298,13 +298,13 @@ class _Picture:
     y = self._heading(x, y, "The ensemble at the end: mean weights")
     weights = final.weights or (None,) * len(final.subnetworks)
     rows = list(zip(final.subnetworks, weights))
-    most = max(map(abs, summary.finite(weights)), default=0.) or 1.
+    most = max(map(abs, overview.finite(weights)), default=0.) or 1.
     left = x + .1 + min(2., max(
         page_lib.text_width(name, 8) for name, _ in rows[:_MAX_WEIGHTS]))
     for i, (name, weight) in enumerate(rows[:_MAX_WEIGHTS]):
       page.text(left - .1, y + .1, _fitting([name], 2., 8), 8, ha="right")
       length = .02
-      for known in summary.finite([weight]):
+      for known in overview.finite([weight]):
         length = max(length, 1.6 * abs(known) / most)
       page.rectangle(left, y + .02, length, .16, facecolor=self._color(name),
                      gid=f"weight-{i}")

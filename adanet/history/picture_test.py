@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet.history import example
+from adanet.history import history as history_lib
 from adanet.history import picture
 from adanet.history import records
-from adanet.history import report as report_lib
+from adanet.testing import level
 import matplotlib
 
 _BUILDERS = tuple(f"dnn_{i}" for i in range(30))
@@ -83,7 +83,7 @@ class PictureTest(parameterized.TestCase):
       ("names", (records.CandidateRecord("$\\x" * 40, 1., ("%$_^" * 40,)),))
   ], 2))
   def test_odd_records(self, candidates):
-    report = report_lib.History("m", tuple(
+    report = history_lib.History("m", tuple(
         records.IterationRecord(i, candidates, "a") for i in range(2)), (
             records.TaskRecord("chief", 0, (), {"a": 0}),
             records.TaskRecord("worker:1", 2, (), {}, 0., 0)))

@@ -19,8 +19,8 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.console import wording
 from adanet.core import architecture as architecture_lib
+from adanet.history import history as history_lib
 from adanet.history import records
-from adanet.history import report as report_lib
 from adanet.tf_compat import files
 
 _ITERATION = re.compile(r"iteration-(\d{1,18})$")
@@ -223,7 +223,7 @@ class Store:
     _warn(problems, _log)
     return record
 
-  def read(self, warn: Callable[[str], Any] = _log) -> report_lib.History:
+  def read(self, warn: Callable[[str], Any] = _log) -> history_lib.History:
     """Returns the history of the search so far.
 
     A single warning reports skipped records that cannot be read. An iteration
@@ -263,7 +263,7 @@ class Store:
         records.UndecidedRecord, self._undecided_path, problems)
     end = self._record(records.EndRecord, self._end_path, problems)
     _warn(problems, warn)
-    return report_lib.History(
+    return history_lib.History(
         self._model_dir, tuple(iteration_records), tuple(tasks), evaluations,
         undecided, end)
 
@@ -310,7 +310,7 @@ class Store:
     return None
 
 
-def report(model_dir: str) -> report_lib.History:
+def report(model_dir: str) -> history_lib.History:
   """Returns the history of a search: the iterations and the work of each task.
 
   This function reads only small files, also during the search. On a local file
@@ -323,7 +323,7 @@ def report(model_dir: str) -> report_lib.History:
     model_dir: str, the `model_dir` of an `adanet.Estimator` or of AdaNet.
 
   Returns:
-    An `adanet.history.report.History`.
+    An `adanet.history.history.History`.
 
   Raises:
     ValueError: the folder `model_dir` does not exist.

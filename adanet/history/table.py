@@ -16,8 +16,8 @@ from typing import (Any, Counter, Iterator, List, Mapping, Optional,
 
 from adanet.console import tables
 from adanet.console import wording
+from adanet.history import overview
 from adanet.history import records
-from adanet.history import summary
 from adanet.progress import event_text
 from rich import console as rich_console
 from rich import text as rich_text
@@ -87,11 +87,11 @@ def _subnetwork_texts(candidate: records.CandidateRecord,
 
 def _candidates_table(record: records.IterationRecord, width: int) -> Any:
   """Returns the table of the candidates of an iteration, the best first."""
-  shown = summary.best_first(record)
+  shown = overview.best_first(record)
   number = _MAX_ROWS if len(shown) <= _MAX_ROWS else _NUM_OF_MANY
   rest = len(shown) - number
   shown = shown[:number]
-  short = summary.names_of(record).short
+  short = overview.names_of(record).short
   names = [short(c.name, min(_NAME_WIDTH, width // 2)) for c in shown]
   values = [_number(c.value) for c in shown]
   width -= max([9] + [len(name) + 2 for name in names]) + _FRAME * 3 + 1
@@ -123,7 +123,7 @@ def _seconds(value: Optional[float]) -> str:
 
 def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
   """Returns the table of the networks that trained in an iteration, if any."""
-  networks = list(summary.networks_best_first(record).items())
+  networks = list(overview.networks_best_first(record).items())
   number = _MAX_ROWS if len(networks) <= _MAX_ROWS else _NUM_OF_MANY
   rest, networks = len(networks) - number, networks[:number]
   if not networks:
@@ -195,7 +195,7 @@ def _notes(subnetworks: Mapping[str, records.SubnetworkRecord],
 def _iteration_parts(record: records.IterationRecord, search: records.Records,
                      width: int) -> List[Any]:
   """Returns the heading, the candidates and the notes of an iteration."""
-  names = summary.names_of(record)
+  names = overview.names_of(record)
   facts = [wording.count(len(record.candidates), "candidate") + names.meaning]
   if record.global_step is not None:
     facts.append(f"to step {record.global_step}")
@@ -244,7 +244,7 @@ def _trained_text(group, ensembles, width):
   """Returns the names of the candidates that each task of a group trained."""
   names = group[0].trained
   if any(set(task.trained) != set(names) for task in group):
-    return summary.span([len(task.trained) for task in group], "{:.0f}".format
+    return overview.span([len(task.trained) for task in group], "{:.0f}".format
                        ) + " names each"
   subnetworks = [name for name in names if name not in ensembles]
   number = len(names) - len(subnetworks)
@@ -255,16 +255,16 @@ def _trained_text(group, ensembles, width):
 def _tasks_parts(search: records.Records, width: int) -> List[Any]:
   """Returns the heading and the table of the tasks; nothing if none is known.
   """
-  tasks = summary.tasks_of(search)
+  tasks = overview.tasks_of(search)
   if not tasks:
     return []
-  ensembles = summary.ensembles_of(search)
-  rows: List[Tuple[str, List[summary.TaskSummary], List[str]]] = []
-  for group in summary.grouped(tasks, _MAX_ROWS):
-    rows.append((_wrapped(summary.name_of(group).split(", "), 24), group, [
-        summary.span([task.steps or None for task in group], "{:.0f}".format),
-        summary.span([task.speed for task in group], "{:.3g}".format),
-        summary.span([task.megabytes for task in group], "{:.3g}".format)]))
+  ensembles = overview.ensembles_of(search)
+  rows: List[Tuple[str, List[overview.TaskSummary], List[str]]] = []
+  for group in overview.grouped(tasks, _MAX_ROWS):
+    rows.append((_wrapped(overview.name_of(group).split(", "), 24), group, [
+        overview.span([task.steps or None for task in group], "{:.0f}".format),
+        overview.span([task.speed for task in group], "{:.3g}".format),
+        overview.span([task.megabytes for task in group], "{:.3g}".format)]))
   names = [line for name, _, _ in rows for line in name.split("\n")]
   left = width - 5 * _FRAME - 1 - max(map(len, names + ["task"]))
   for heading, *values in zip(("steps", "steps/s", "MB"),
@@ -291,9 +291,9 @@ def show(search: records.Records, console: rich_console.Console) -> None:
   """
   search = wording.all_printable(search)
   width = max(_MIN_WIDTH, min(_MAX_WIDTH, console.width))
-  parts: List[Any] = [_bold(summary.result(search), width)]
+  parts: List[Any] = [_bold(overview.result(search), width)]
   if search.end is not None:
-    parts.append(rich_text.Text(_filled(summary.ending(search.end), width)))
+    parts.append(rich_text.Text(_filled(overview.ending(search.end), width)))
   for record in search.iterations:
     parts += _iteration_parts(record, search, width)
   parts += _under_way_parts(search, width)

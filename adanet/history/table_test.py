@@ -11,8 +11,8 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.history import example
+from adanet.history import history as history_lib
 from adanet.history import records
-from adanet.history import report as report_lib
 from adanet.history import table
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
@@ -25,7 +25,7 @@ _CANDIDATES = st.lists(_NAMES, max_size=3).flatmap(lambda names: st.builds(
     records.CandidateRecord, _NAMES, _VALUES, st.just(tuple(names)),
     st.just(()) | st.tuples(*[_VALUES] * len(names))))
 _REPORTS = st.builds(
-    report_lib.History, _NAMES,
+    history_lib.History, _NAMES,
     st.lists(st.builds(
         records.IterationRecord, st.integers(0, 99),
         st.lists(_CANDIDATES, max_size=25).map(tuple), _NAMES,
@@ -49,7 +49,7 @@ def _iteration(*candidates, winner=None, **kwargs):
 
 
 def _text(*iterations, tasks=()):
-  return str(report_lib.History("m", iterations, tuple(tasks)))
+  return str(history_lib.History("m", iterations, tuple(tasks)))
 
 
 class TableTest(parameterized.TestCase):
@@ -94,7 +94,7 @@ class TableTest(parameterized.TestCase):
     self.assertIn("nan", text)
 
   def test_iteration_that_has_not_ended(self):
-    text = str(report_lib.History("m", (), (
+    text = str(history_lib.History("m", (), (
         records.TaskRecord(
             "chief:0", 0, trained={"t0_a_grow_mean": 20, "t0_b_grow_mean": 20},
             ensembles=("t0_a_grow_mean", "t0_b_grow_mean")),
@@ -151,7 +151,7 @@ network  weight  held-out loss  loss        steps   time
   def test_all_columns_fit(self, is_terminal):
     name = "t0_" + "a" * 50
     output = io.StringIO()
-    table.show(report_lib.History("m", (_iteration(
+    table.show(history_lib.History("m", (_iteration(
         records.CandidateRecord("t0_all", .1, (name,), (.3333,)), subnetworks={
             name: records.SubnetworkRecord(
                 12345, .25, held_out_loss=.12345, seconds=75.),
@@ -165,7 +165,7 @@ network  weight  held-out loss  loss        steps   time
         r"\* t0_a.*\.\.a.* 0.333 .* 0.1235 .* 0.25 .* 12345 .* 1:15", line)], 1)
 
   def test_why_training_ended(self):
-    search = report_lib.History("m", end=records.EndRecord(9, "it did."))
+    search = history_lib.History("m", end=records.EndRecord(9, "it did."))
     self.assertIn("\nTraining ended at step 9: it did.\n", str(search))
     self.assertRegex(
         str(search._replace(end=search.end._replace(time=1e9))),

@@ -16,7 +16,7 @@ from adanet.engines import engine as engine_lib
 from adanet.history import records
 from adanet.search import search_files
 from adanet.search import winner as winner_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 
 
@@ -30,11 +30,11 @@ class AnsweringWinner:
   def __init__(self) -> None:
     self._kept: Dict[str, Tuple[Any, Any]] = {}
 
-  def _once(self, what, model, checkpoint, decide):
+  def _once(self, what, setup, checkpoint, decide):
     """Returns the decision of a function, or the kept one."""
     if checkpoint is None:  # Values that are initial need not be the same.
       return decide()
-    key = checkpoint, checkpoints.digest(checkpoint), model.rules
+    key = checkpoint, checkpoints.digest(checkpoint), setup.rules
     if self._kept.get(what, (None,))[0] != key:
       self._kept[what] = key, decide()
     return self._kept[what][1]
@@ -51,14 +51,14 @@ class AnsweringWinner:
       number: int, the iteration's.
       checkpoint: str, the prefix of the checkpoint that is asked, or None.
     """
-    model = engine.model
+    setup = engine.setup
     winner = recorded(
-        model.rules, search_files.SearchFiles(model.model_dir), number,
+        setup.rules, search_files.SearchFiles(setup.model_dir), number,
         checkpoint)
     if winner is not None or not any(
-        map(iteration_lib.is_fitted, model.search.ensemblers)):
+        map(iteration_lib.is_fitted, setup.search.ensemblers)):
       return winner
-    return self._once("winner", model, checkpoint, lambda: _decided_now(
+    return self._once("winner", setup, checkpoint, lambda: _decided_now(
         engine, number, checkpoint))
 
   def best(self, engine: engine_lib.Engine, checkpoint: Optional[str],
@@ -76,24 +76,24 @@ class AnsweringWinner:
     Raises:
       selection.AllNaNError: no candidate has a number as its value.
     """
-    rules = engine.model.rules
+    rules = engine.setup.rules
     if not rules.evaluator:
       rules = rules._replace(force_grow=False)
     return self._once(
-        "best", engine.model, checkpoint,
+        "best", engine.setup, checkpoint,
         lambda: winner_lib.choose(rules, candidates(), engine).name)
 
 
 def _decided_now(engine, number, checkpoint):
   """Fits the ensembles to the trained networks; returns the `Winner`."""
-  model = engine.model
-  winner_lib.check_fitted(model.search, model.rules)
+  setup = engine.setup
+  winner_lib.check_fitted(setup.search, setup.rules)
   candidates, fits = engine.fits_at(number, checkpoint)
-  return winner_lib.choose(model.rules, candidates, engine, fits)
+  return winner_lib.choose(setup.rules, candidates, engine, fits)
 
 
 def record_of(
-    rules: model_lib.Rules, files: search_files.SearchFiles, number: int,
+    rules: setup_lib.Rules, files: search_files.SearchFiles, number: int,
     checkpoint: Optional[str]) -> Optional[records.IterationRecord]:
   """Returns the record of an iteration, if it has the winner at a checkpoint.
 
@@ -123,7 +123,7 @@ def record_of(
 
 
 def recorded(
-    rules: model_lib.Rules, files: search_files.SearchFiles, number: int,
+    rules: setup_lib.Rules, files: search_files.SearchFiles, number: int,
     checkpoint: Optional[str]) -> Optional[winner_lib.Winner]:
   """Returns the winner that the record of an iteration has.
 

@@ -41,7 +41,7 @@ class RecordedTest(parameterized.TestCase):
                 **rules):
     """Returns who answers, by other rules than training had."""
     return answering_winner.recorded(
-        engine.model.rules._replace(**rules), engine.files, number, checkpoint)
+        engine.setup.rules._replace(**rules), engine.files, number, checkpoint)
 
   def test_winner(self):
     won = self._recorded(self._searched(previous=3.))
@@ -162,8 +162,8 @@ class AnsweringWinnerTest(parameterized.TestCase):
     self.assertEqual("b", best([2., 1.]))
     self.assertEqual("a", best([1., 2.], candidates._replace(
         checkpoint="model/model.ckpt-11")))
-    self._engine.model = self._engine.model._replace(
-        rules=self._engine.model.rules._replace(evaluator=_Rater(np.nanargmax)))
+    self._engine.setup = self._engine.setup._replace(
+        rules=self._engine.setup.rules._replace(evaluator=_Rater(np.nanargmax)))
     self.assertEqual("b", best([1., 2.], candidates._replace(
         checkpoint="model/model.ckpt-11")))
     initial = candidates._replace(checkpoint=None)

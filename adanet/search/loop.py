@@ -54,7 +54,7 @@ from adanet.search import answering_winner
 from adanet.search import search_files
 from adanet.search import winner as winner_lib
 from adanet.training import ending as ending_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 import numpy as np
@@ -77,7 +77,7 @@ def train(engine: engine_lib.Engine, request: trainer.Request,
     KeyboardInterrupt, SystemExit: a signal asked for it. All is saved.
   """
   SearchLoop(engine, files or search_files.SearchFiles(
-      engine.model.model_dir)).train(request)
+      engine.setup.model_dir)).train(request)
 
 
 class SearchLoop:
@@ -89,7 +89,7 @@ class SearchLoop:
     self._engine = engine
     self._files = files
     self._model_dir = files.model_dir
-    self._rules = engine.model.rules
+    self._rules = engine.setup.rules
     self._training: trainer.Training
 
   def train(self, request: trainer.Request) -> None:
@@ -196,7 +196,7 @@ class SearchLoop:
       iteration needs reports, which a record does not have.
     """
     record = self._record(number, checkpoint)
-    if record is None or self._engine.model.report_materializer:
+    if record is None or self._engine.setup.report_materializer:
       return False
     won = architecture_lib.Architecture.from_json(
         record.architecture, f"the record of iteration {number}")
@@ -282,15 +282,15 @@ class SearchLoop:
 
   def _prepare_next(self, trained, winner):
     """Writes the architecture of the winner, and the reports."""
-    model, number, reports = self._engine.model, trained.number, None
-    if model.report_materializer:
+    setup, number, reports = self._engine.setup, trained.number, None
+    if setup.report_materializer:
       reports = self._engine.reports(
           trained.candidates, winner.architecture.subnetworks_of(number))
 
     def write():
       if reports is not None:
-        assert model.report_store is not None
-        model.report_store.write(number, reports)
+        assert setup.report_store is not None
+        setup.report_store.write(number, reports)
       self._model_dir.write_architecture(number, winner.architecture._replace(
           global_step=trained.global_step))
 
@@ -363,7 +363,7 @@ def _has_diverged(trained):
   return bool(losses) and all(map(math.isnan, losses))
 
 
-def no_gain(rules: model_lib.Rules, files: search_files.SearchFiles,
+def no_gain(rules: setup_lib.Rules, files: search_files.SearchFiles,
             number: int) -> str:
   """Returns why no iteration begins, by `patience`; "" if one may.
 

@@ -379,7 +379,7 @@ class RestartTest(parameterized.TestCase):
   def test_decided_but_last_is_decided_again(self):
     """Another rule may say who wins the last iteration."""
     engine = self._stopped([_trained(0, {"a": 2., "b": 1.})], 0, 10)
-    engine.model = engine.model._replace(rules=engine.model.rules._replace(
+    engine.setup = engine.setup._replace(rules=engine.setup.rules._replace(
         evaluator=_Rater()))
     engine.values_of[0] = {_name(0, "a"): 1., _name(0, "b"): 2.}
     engine.iterations = [_trained(0, {"a": 2., "b": 1.}, seconds=99.)]
@@ -426,8 +426,8 @@ class RestartTest(parameterized.TestCase):
     engine = _Engine(_two_iterations())
     engine.search(max_iterations=2)
     engine.calls.clear()
-    engine.model = engine.model._replace(
-        rules=engine.model.rules._replace(**rules), **model)
+    engine.setup = engine.setup._replace(
+        rules=engine.setup.rules._replace(**rules), **model)
     number = 2 if goes_behind else 1
     engine.iterations = [_trained(
         number, {"c": 1.}, ending=_Ending.INPUT_ENDED, global_step=20)]
@@ -482,8 +482,8 @@ class RestartTest(parameterized.TestCase):
       self.assertEqual([("compare_search", 1, False), ("skipped", reason)],
                        engine.calls)
     # Who asks for less patience goes on.
-    engine.model = engine.model._replace(
-        rules=engine.model.rules._replace(patience=2))
+    engine.setup = engine.setup._replace(
+        rules=engine.setup.rules._replace(patience=2))
     engine.iterations = [_trained(2, {"c": 1., "d": 9.}, before="c")]
     engine.search(max_iterations=3)
     start, = engine.asked("train")
@@ -501,8 +501,8 @@ class RestartTest(parameterized.TestCase):
         _trained(1, {"b": 3., "c": 1.}, before="b")])
     engine.search(max_iterations=2)
     engine.calls.clear()
-    engine.model = engine.model._replace(
-        rules=engine.model.rules._replace(patience=1))
+    engine.setup = engine.setup._replace(
+        rules=engine.setup.rules._replace(patience=1))
     engine.search(max_iterations=max_iterations)
     self.assertEqual([("compare_search", 1, with_builders),
                       ("skipped", reason)], engine.calls)
@@ -511,8 +511,8 @@ class RestartTest(parameterized.TestCase):
     engine = self._stopped([
         _trained(0, {"a": 2., "b": 1.}),
         _trained(1, {"b": 3., "c": 1.}, before="b")], 2, 23)
-    engine.model = engine.model._replace(
-        rules=engine.model.rules._replace(patience=1))
+    engine.setup = engine.setup._replace(
+        rules=engine.setup.rules._replace(patience=1))
     engine.iterations = [_trained(2, {"c": 1., "d": 9.}, before="c")]
     engine.search(max_iterations=9)
     self.assertLen(engine.asked("train"), 1)

@@ -14,7 +14,7 @@ from adanet.search import loop
 from adanet.search import winner as winner_lib
 from adanet.testing import hand_written
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 import hypothesis
 from hypothesis import strategies as st
@@ -44,7 +44,7 @@ def _no_gain(values, number=None, **rules):
           winner_lib.Winner(choice, trained.candidates.architectures),
           trained, trained.candidates.checkpoint, {})
   return loop.no_gain(
-      model_lib.Rules(**rules), files,
+      setup_lib.Rules(**rules), files,
       len(values) - 1 if number is None else number)
 
 

@@ -17,7 +17,7 @@ from adanet.core import selection
 from adanet.core import user_input
 from adanet.engines import engine as engine_lib
 from adanet.training import fitting
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 import numpy as np
 
@@ -83,7 +83,7 @@ def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
         "objective_fn, which says what is better, not by how much")
 
 
-def check_fitted(search: iteration_lib.Search, rules: model_lib.Rules) -> None:
+def check_fitted(search: iteration_lib.Search, rules: setup_lib.Rules) -> None:
   """Checks that there is data to fit ensembles to.
 
   Raises:
@@ -108,7 +108,7 @@ def _objective(evaluator):
   return {"objective_fn": objective_fn}
 
 
-def is_improvement(rules: model_lib.Rules, value: float, best: float) -> bool:
+def is_improvement(rules: setup_lib.Rules, value: float, best: float) -> bool:
   """Returns whether a winner is better than the best one before.
 
   Args:
@@ -127,7 +127,7 @@ def is_improvement(rules: model_lib.Rules, value: float, best: float) -> bool:
 # The winner.
 
 
-def preset(rules: model_lib.Rules, number: int) -> trained_lib.Preset:
+def preset(rules: setup_lib.Rules, number: int) -> trained_lib.Preset:
   """Returns the rule by which a candidate wins without a comparison.
 
   Args:
@@ -164,7 +164,7 @@ def _counts_as_nan(rules, candidates, name):
       not rules.evaluator and math.isnan(candidates.averages.get(name, 0.)))
 
 
-def choose(rules: model_lib.Rules, candidates: trained_lib.Candidates,
+def choose(rules: setup_lib.Rules, candidates: trained_lib.Candidates,
            engine: engine_lib.Engine,
            fits: Optional[fitting.Fits] = None) -> Winner:
   """Returns which candidate wins an iteration.

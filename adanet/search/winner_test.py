@@ -34,7 +34,7 @@ def _choose(averages, values=None, number=0, before=None, rules=None,
   candidates = hand_written.candidates(
       number, averages, before, not_finite=not_finite)
   engine.values_of[number] = dict(zip(candidates.architectures, values or ()))
-  return winner_lib.choose(engine.model.rules, candidates, engine), engine
+  return winner_lib.choose(engine.setup.rules, candidates, engine), engine
 
 
 def _last(values):
@@ -186,7 +186,7 @@ class PresetTest(parameterized.TestCase):
     averages = dict({before: 0.} if before else {}, **dict.fromkeys(new, 1.))
     won, engine = _choose(averages, [1.] * len(averages), number, before, rules)
     self.assertEqual(reason, won.choice.reason if winner or reason else "")
-    given = winner_lib.preset(engine.model.rules, number).choice(
+    given = winner_lib.preset(engine.setup.rules, number).choice(
         list(won.architectures))
     if winner is None:
       self.assertIsNotNone(won.values)
@@ -221,7 +221,7 @@ class FittedTest(parameterized.TestCase):
         for builder, value in (of_evaluator or {}).items()}
     if not given:
       engine.fits_of[number] = fits
-    return winner_lib.choose(engine.model.rules, candidates, engine,
+    return winner_lib.choose(engine.setup.rules, candidates, engine,
                              fits if given else None), engine
 
   @parameterized.product(given=[False, True], objective_fn=[
@@ -287,12 +287,12 @@ class FittedTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "^evaluator=None: expected an adanet.Evaluator with the "
         "ensembler 'fitted', which is fitted to its data"):
-      winner_lib.check_fitted(engine.model.search, engine.model.rules)
+      winner_lib.check_fitted(engine.setup.search, engine.setup.rules)
     winner_lib.check_fitted(
-        engine.model.search, engine.model.rules._replace(evaluator=_Rater()))
+        engine.setup.search, engine.setup.rules._replace(evaluator=_Rater()))
     winner_lib.check_fitted(
-        hand_written.HandWrittenEngine(ensemblers=[object()]).model.search,
-        engine.model.rules)
+        hand_written.HandWrittenEngine(ensemblers=[object()]).setup.search,
+        engine.setup.rules)
 
 
 class RulesTest(parameterized.TestCase):
@@ -324,7 +324,7 @@ class RulesTest(parameterized.TestCase):
       (-2., -1., 0., 1., 2.), (0., 1.)))
   def test_is_improvement(self, evaluator, gain, min_delta):
     rules = hand_written.HandWrittenEngine(
-        evaluator=evaluator, min_delta=min_delta).model.rules
+        evaluator=evaluator, min_delta=min_delta).setup.rules
     if evaluator and evaluator.objective_fn is np.argmax:
       min_delta = 0.
     if evaluator and evaluator.objective_fn is not np.nanargmin:

@@ -32,7 +32,7 @@ from adanet.search import loop as search_loop
 from adanet.search import search_files
 from adanet.training import ending as ending_lib
 from adanet.training import fitting
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
@@ -300,9 +300,9 @@ class HandWrittenEngine(engine_lib.Engine):
     self.fits_of: Dict[int, fitting.Fits] = {}
     self.advice = ""
     self.is_over = False
-    super().__init__(model_lib.Model(
+    super().__init__(setup_lib.SearchSetup(
         types.SimpleNamespace(ensemblers=list(ensemblers)),
-        self.files.model_dir, None, None, model_lib.Rules(**rules),
+        self.files.model_dir, None, None, setup_lib.Rules(**rules),
         report_materializer, types.SimpleNamespace(
             write=lambda *reports: self.calls.append(("written", *reports)))))
 

@@ -8,10 +8,10 @@ from typing import Sequence
 
 from adanet import tf_compat
 from adanet.core import checkpoints
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import iteration as iteration_lib
 from adanet.training import head_loss
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 import numpy as np
 
@@ -72,8 +72,8 @@ def needs_all(asked: Any) -> bool:
     asked: evaluator or report materializer, or None.
   """
   for kind, method in (
-      (evaluation.Evaluator, "evaluate"),
-      (evaluation.ReportMaterializer, "materialize_subnetwork_reports")):
+      (evaluator_lib.Evaluator, "evaluate"),
+      (evaluator_lib.ReportMaterializer, "materialize_subnetwork_reports")):
     if isinstance(asked, kind):
       return getattr(type(asked), method) is not getattr(kind, method)
   return asked is not None
@@ -100,18 +100,18 @@ class Comparison(NamedTuple):
         self.data, other.data, rtol=1e-4, equal_nan=True))
 
 
-def values(model: model_lib.Model, number: int, checkpoint: Optional[str]
+def values(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str]
           ) -> Dict[str, float]:
   """Returns the values of `compared`."""
-  return compared(model, number, checkpoint).values
+  return compared(setup, number, checkpoint).values
 
 
-def compared(model: model_lib.Model, number: int, checkpoint: Optional[str],
-             watched: _Watched = lambda session: session) -> Comparison:
+def compared(setup: setup_lib.SearchSetup, number: int,
+             checkpoint: Optional[str], watched: _Watched = lambda session: session) -> Comparison:
   """Evaluates the candidates that train, of an iteration or of a part of it.
 
   Args:
-    model: `Model`, with an evaluator.
+    setup: `SearchSetup`, with an evaluator.
     number: int, the iteration's.
     checkpoint: str, the prefix of the checkpoint; None for initial values.
     watched: function from the session to the one that the evaluator gets.
@@ -119,10 +119,10 @@ def compared(model: model_lib.Model, number: int, checkpoint: Optional[str],
   Raises:
     ValueError: the evaluator returns too few values, or too many.
   """
-  evaluator = model.rules.evaluator
-  if all(map(iteration_lib.is_fitted, model.search.ensemblers)):
+  evaluator = setup.rules.evaluator
+  if all(map(iteration_lib.is_fitted, setup.search.ensemblers)):
     return Comparison({})
-  with model.graph(evaluator.input_fn, "eval", number) as built:
+  with setup.graph(evaluator.input_fn, "eval", number) as built:
     metrics = {
         c.name: dict(c.metrics, adanet_loss=c.adanet_loss_metric())
         for c in built.iteration.candidates}
@@ -131,7 +131,7 @@ def compared(model: model_lib.Model, number: int, checkpoint: Optional[str],
     evaluated = list(metrics.values())
     if not needs_all(evaluator):
       evaluated.append({evaluator.metric_name: _data_metric(built.task)})
-    with model.session(built, checkpoint) as (session, _):
+    with setup.session(built, checkpoint) as (session, _):
       results = evaluator.evaluate(watched(session), evaluated)
   if len(results) != len(evaluated):
     raise ValueError(f"evaluator={evaluator!r} returned {results!r}: expected "
@@ -154,21 +154,21 @@ def _data_metric(task):
   return v1.metrics.mean(v1.add_n(squares) if squares else v1.constant(0.))
 
 
-def reports(model: model_lib.Model, number: int, checkpoint: Optional[str],
-            included: Sequence[str],
+def reports(setup: setup_lib.SearchSetup, number: int,
+            checkpoint: Optional[str], included: Sequence[str],
             watched: _Watched = lambda session: session) -> List[Any]:
   """Returns the `MaterializedReport`s of an iteration, or of a part of it.
 
   Args:
-    model: `Model`, with a report_materializer.
+    setup: `SearchSetup`, with a report_materializer.
     number: int, the iteration's.
     checkpoint: str, the prefix of the iteration's last checkpoint.
     included: the names of the builders that are in the winner.
     watched: function from the session to the one that the materializer gets.
   """
-  materializer = model.report_materializer
-  with model.graph(materializer.input_fn, "eval", number) as built:
-    with model.session(built, checkpoint) as (session, _):
+  materializer = setup.report_materializer
+  with setup.graph(materializer.input_fn, "eval", number) as built:
+    with setup.session(built, checkpoint) as (session, _):
       return materializer.materialize_subnetwork_reports(
           watched(session), number, built.iteration.reports, list(included))
 

@@ -8,7 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.training import candidates
 
 
@@ -34,21 +34,21 @@ def _iteration(previous=None):
       subnetworks=(types.SimpleNamespace(name="t2_a", variables=["a/w"]),))
 
 
-class _Own(evaluation.ReportMaterializer):
+class _Own(evaluator_lib.ReportMaterializer):
 
   def materialize_subnetwork_reports(self, *args):
     return []
 
 
-class _Objective(evaluation.Evaluator):
+class _Objective(evaluator_lib.Evaluator):
   objective_fn = max
 
 
 class NeedsAllTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (None, False), (evaluation.Evaluator(len), False),
-      (evaluation.ReportMaterializer(len), False), (_Objective(len), False),
+      (None, False), (evaluator_lib.Evaluator(len), False),
+      (evaluator_lib.ReportMaterializer(len), False), (_Objective(len), False),
       (_Own(len), True), (object(), True))
   def test_needs_all(self, asked, expected):
     self.assertEqual(expected, candidates.needs_all(asked))
@@ -127,19 +127,19 @@ class ValuesTest(parameterized.TestCase):
   def test_what_an_evaluator_returns_is_checked(self):
     evaluator = mock.MagicMock()
     evaluator.evaluate.return_value = [1., 2., 3.]
-    model = mock.MagicMock()
-    model.rules.evaluator = evaluator
-    model.search.ensemblers = [object()]
-    model.session().__enter__.return_value = None, None
-    model.graph().__enter__.return_value.iteration.candidates = [
+    setup = mock.MagicMock()
+    setup.rules.evaluator = evaluator
+    setup.search.ensemblers = [object()]
+    setup.session().__enter__.return_value = None, None
+    setup.graph().__enter__.return_value.iteration.candidates = [
         types.SimpleNamespace(name=name, metrics={}, adanet_loss_metric=str)
         for name in "ef"]
     with self.assertRaisesRegex(
         ValueError, r"returned \[1.0, 2.0, 3.0\]: expected one value for each "
         "of the 2 candidates"):
-      candidates.values(model, 0, None)
+      candidates.values(setup, 0, None)
     evaluator.evaluate.return_value = [1, 2]
-    self.assertEqual({"e": 1., "f": 2.}, candidates.values(model, 0, None))
+    self.assertEqual({"e": 1., "f": 2.}, candidates.values(setup, 0, None))
 
   @parameterized.parameters(
       (("loss", .5), ("loss", .50001), True), (("loss", .5), ("auc", .5), False),

@@ -7,51 +7,51 @@ from typing import Iterable, Mapping, Optional
 from adanet import log as logging
 from adanet import waiting
 from adanet.core import fingerprint
-from adanet.training import model as model_lib
 from adanet.training import recording
+from adanet.training import setup as setup_lib
 
 
-def note(model: model_lib.Model, number: int,
+def note(setup: setup_lib.SearchSetup, number: int,
          graphs: Mapping[str, fingerprint.Graph]) -> None:
   """Adds the graphs of new networks, as they answer, to the fingerprint.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     number: int, the iteration's.
     graphs: of an `Iteration` that does not train.
   """
-  before = model.model_dir.fingerprint()
+  before = setup.model_dir.fingerprint()
   if before is None:
     return
-  noted = before.with_graphs(fingerprint.of(model.search, None, {
+  noted = before.with_graphs(fingerprint.of(setup.search, None, {
       name: graph for name, graph in graphs.items()
       if name.startswith(f"t{number}_")}))
   if noted != before:
-    recording.write_or_warn(model.model_dir.write_fingerprint, noted)
+    recording.write_or_warn(setup.model_dir.write_fingerprint, noted)
 
 
-def warn_of_answer(model: model_lib.Model,
+def warn_of_answer(setup: setup_lib.SearchSetup,
                    graphs: Mapping[str, fingerprint.Graph]) -> None:
   """Warns if networks do not answer as they did when they were trained.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     graphs: of the `Iteration` that answers.
   """
-  before = model.model_dir.fingerprint()
+  before = setup.model_dir.fingerprint()
   differences = before.graph_differences(fingerprint.of(
-      model.search, None, graphs)) if before else []
+      setup.search, None, graphs)) if before else []
   if differences:
     logging.warning(
         "Another search trained in model_dir %r, and answers with its weights: "
         "%s. If you did not mean this, use the search of before again.",
-        model.model_dir.path, "; ".join(differences))
+        setup.model_dir.path, "; ".join(differences))
 
 
 class FingerprintCheck:
   """The search of an iteration, compared with the search before it."""
 
-  def __init__(self, model: model_lib.Model, number: int,
+  def __init__(self, setup: setup_lib.SearchSetup, number: int,
                max_iterations: Optional[int],
                builder_names: Iterable[str] = (),
                graphs: Mapping[str, fingerprint.Graph] = {},
@@ -59,7 +59,7 @@ class FingerprintCheck:
     """Warns if the search before was another one. Writes nothing yet.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       number: int, the iteration's.
       max_iterations: int or None.
       builder_names: of the iteration's builders, if they are known.
@@ -67,10 +67,10 @@ class FingerprintCheck:
       has_weights: whether training begins with weights of the search before.
       resumes: whether these are of this iteration, too.
     """
-    self._model = model
-    self._now = fingerprint.of(model.search, max_iterations, dict(
+    self._setup = setup
+    self._now = fingerprint.of(setup.search, max_iterations, dict(
         {f"t{number}_{name}": {} for name in builder_names}, **graphs))
-    before = model.model_dir.fingerprint() if has_weights else None
+    before = setup.model_dir.fingerprint() if has_weights else None
     self._before = (before or self._now).at(number, resumes)
     self._warn(self._before.differences(self._now, number))
 
@@ -79,7 +79,7 @@ class FingerprintCheck:
       logging.warning(
           "Another search trained in model_dir %r, and training goes on with "
           "its weights: %s. If you did not mean this, use the search of before "
-          "again, or another model_dir.", self._model.model_dir.path,
+          "again, or another model_dir.", self._setup.model_dir.path,
           "; ".join(differences))
 
   def write(self, timeout_secs: float,
@@ -96,9 +96,9 @@ class FingerprintCheck:
         self._now._replace(graphs=new)))
     self._now = self._now._replace(graphs=dict(self._now.graphs, **new))
     merged = self._before.merged(self._now)
-    if merged == self._model.model_dir.fingerprint():
+    if merged == self._setup.model_dir.fingerprint():
       return
     waiting.wait_until_space(
-        lambda: self._model.model_dir.write_fingerprint(merged),
+        lambda: self._setup.model_dir.write_fingerprint(merged),
         waiting.Wait(timeout_secs, "free some space"),
-        self._model.model_dir.path)
+        self._setup.model_dir.path)

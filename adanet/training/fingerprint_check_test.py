@@ -16,12 +16,12 @@ from absl.testing import parameterized
 import adanet
 from adanet import ensemble
 from adanet import heads
-from adanet.testing import level
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import model_dir as model_dir_lib
 from adanet.testing import builders
 from adanet.testing import engines
+from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import fingerprint_check
 
@@ -108,14 +108,14 @@ class FingerprintCheckTest(parameterized.TestCase):
         they never are.
       **arguments: of `FingerprintCheck`.
     """
-    model = types.SimpleNamespace(
+    setup = types.SimpleNamespace(
         model_dir=self._model_dir, search=types.SimpleNamespace(
             head=type(head, (), {})(), ensemblers=[], strategies=[],
             max_iteration_steps=4))
     with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
       logging.warning("assertLogs wants one.")
       check = fingerprint_check.FingerprintCheck(
-          model, number, 3, "ab", graphs or {}, **arguments)
+          setup, number, 3, "ab", graphs or {}, **arguments)
       before = self._model_dir.fingerprint()
       if later is not None:
         check.write(1., later)

@@ -23,9 +23,9 @@ from adanet.core import scoped_summary
 from adanet.core import selection
 from adanet.core import subnetworks
 from adanet.training import head_loss
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 import numpy as np
 
@@ -107,7 +107,7 @@ def _ensemblers(search):
   return {ensembler.name: ensembler for ensembler in search.ensemblers}
 
 
-def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
+def fit(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
         logits: logits_lib.RecordedLogits) -> Dict[str, Fitted]:
   """Fits all ensembles of an iteration that are to be fitted.
 
@@ -115,7 +115,7 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
   with a warning.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     candidates: `Candidates`.
     logits: `RecordedLogits` of all networks.
 
@@ -126,12 +126,12 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
   Raises:
     ValueError: an ensembler of a user returned no weights.
   """
-  ensemblers = _ensemblers(model.search)
+  ensemblers = _ensemblers(setup.search)
   networks = {name: member for name, member in logits.members.items()
               if name != logits_lib.PREVIOUS_ENSEMBLE}
   like = next(iter(networks.values())).logits
   with contextlib.closing(
-      head_loss.HeadLoss(model, like, logits.inputs)) as loss:
+      head_loss.HeadLoss(setup, like, logits.inputs)) as loss:
     losses = {name: loss(member.logits) for name, member in networks.items()
               if "t{}_{}".format(*name) not in candidates.not_finite and
               head_loss.is_finite(member.logits)}
@@ -143,7 +143,7 @@ def fit(model: model_lib.Model, candidates: trained_lib.Candidates,
           "Iteration %d: fitted ensembles cannot have %s: variables, logits or "
           "the loss are not finite.%s", candidates.number,
           ", ".join(f"t{t}_{name}" for t, name in left_out),
-          model.not_finite_of_evaluator())
+          setup.not_finite_of_evaluator())
     fitted = {}
     for name in candidates.fitted:
       architecture = candidates.architectures[name]
@@ -211,7 +211,7 @@ def _network(logits, complexity):
           complexity))
 
 
-def _previous_spec(model, candidates, recorded, task, logits):
+def _previous_spec(setup, candidates, recorded, task, logits):
   """Returns the `EnsembleSpec` of the previous ensemble, from logits."""
   v1 = tf_compat.v1
   if candidates.previous is None:
@@ -231,10 +231,10 @@ def _previous_spec(model, candidates, recorded, task, logits):
         complexity_regularization=v1.constant(ensemble.complexity)))
   # All are fitted: it is the weighted sum of its members.
   latest = earlier_winners.latest(
-      model.history(candidates.number), list(_ensemblers(model.search)))
+      setup.history(candidates.number), list(_ensemblers(setup.search)))
   assert latest is not None
   with v1.variable_scope(f"iteration_{latest.number}"):
-    built = _built(model.search, latest.name, architecture, latest.number, task,
+    built = _built(setup.search, latest.name, architecture, latest.number, task,
                    (), spec)
   return spec._replace(ensemble=built.ensemble)
 
@@ -262,12 +262,12 @@ class Fits(NamedTuple):
   variables: Dict[str, Dict[str, Any]] = {}
 
 
-def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
+def fits(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
          logits: logits_lib.RecordedLogits) -> Fits:
   """Fits and evaluates the fitted ensembles, without running a network.
 
   Args:
-    model: `Model`, with an evaluator.
+    setup: `SearchSetup`, with an evaluator.
     candidates: `Candidates`.
     logits: `RecordedLogits` of all networks.
 
@@ -275,15 +275,15 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
     ValueError: the evaluator's data differ from the recorded data; or see
       `fit`.
   """
-  fitted = fit(model, candidates, logits)
-  evaluator, search = model.rules.evaluator, model.search
+  fitted = fit(setup, candidates, logits)
+  evaluator, search = setup.rules.evaluator, setup.search
   number, previous = candidates.number, candidates.previous
   reader = _LogitsReader(logits)
   v1 = tf_compat.v1
-  with model.task_graph(evaluator.input_fn, "eval") as (_, task, given):
+  with setup.task_graph(evaluator.input_fn, "eval") as (_, task, given):
     tensors = reader.logits(task)
     with v1.variable_scope("adanet"):
-      before = _previous_spec(model, candidates, logits, task, tensors)
+      before = _previous_spec(setup, candidates, logits, task, tensors)
     stored = [] if before is None else _stored_variables(
         before, candidates.checkpoint)
     specs = {}
@@ -303,7 +303,7 @@ def fits(model: model_lib.Model, candidates: trained_lib.Candidates,
         name: [v for v in v1.global_variables()
                if f"/ensemble_{name}/" in v.op.name] for name in fitted}
     start = sessions.Initializers(None, (), given.initializers)
-    with sessions.local_session(model.config.session_config) as session:
+    with sessions.local_session(setup.config.session_config) as session:
       start.set_variables(session)
       session.run([v1.assign(*pair) for pair in stored])
       set_weights(session, [(specs[name].ensemble, one.weights)

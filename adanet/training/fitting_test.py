@@ -74,11 +74,11 @@ class FitTest(parameterized.TestCase):
         1, None, {name: architecture.Architecture(
             name, ensembler.name, tuple(members), (0, 2)) for name in names},
         fitted=tuple(names), not_finite=dict.fromkeys(not_finite, "w"))
-    model = mock.Mock(search=types.SimpleNamespace(ensemblers=[ensembler]))
-    model.not_finite_of_evaluator.return_value = " The input has NaN."
+    setup = mock.Mock(search=types.SimpleNamespace(ensemblers=[ensembler]))
+    setup.not_finite_of_evaluator.return_value = " The input has NaN."
     loss = mock.Mock(side_effect=_loss)
     with mock.patch.object(fitting.head_loss, "HeadLoss", return_value=loss):
-      return fitting.fit(model, candidates, recorded_logits.RecordedLogits(
+      return fitting.fit(setup, candidates, recorded_logits.RecordedLogits(
           {**recorded, **members}, {}, ()))
 
   def test_one_with_the_weight_0_is_no_member(self):

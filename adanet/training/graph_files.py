@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import summary as summary_lib
+from adanet.core import event_files
 from adanet.tf_compat import files
 from google.protobuf import message
 
@@ -87,7 +87,7 @@ class GraphFiles:
     if self._meta_graph():
       self._write(checkpoint + ".meta", self._meta_graph())
 
-  def write(self, writer: summary_lib.SummaryWriter) -> None:
+  def write(self, writer: event_files.SummaryWriter) -> None:
     """Writes the text, and TensorBoard's graph; later calls do nothing."""
     if self._is_written or not self._meta_graph():
       return

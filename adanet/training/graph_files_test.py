@@ -8,7 +8,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.core import summary
+from adanet.core import event_files
 from adanet.tf_compat import files
 from adanet.training import graph_files
 from google.protobuf import text_format
@@ -20,7 +20,7 @@ class GraphFilesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = self.create_tempdir().full_path
-    self._writer = summary.SummaryWriter(self._folder)
+    self._writer = event_files.SummaryWriter(self._folder)
     self.enter_context(tf_compat.v1.Graph().as_default())
 
   def _files(self):

@@ -11,9 +11,9 @@ from typing import Any, Dict, Iterable, List, Mapping, Set
 from adanet import tf_compat
 from adanet.core import scopes
 from adanet.core import subnetworks
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 import numpy as np
 
 # What it needs.
@@ -116,12 +116,12 @@ def is_finite(logits: Any) -> bool:
 class HeadLoss:
   """The function from logits to the head's loss, in a session of its own."""
 
-  def __init__(self, model: model_lib.Model, like: Any,
+  def __init__(self, setup: setup_lib.SearchSetup, like: Any,
                inputs: Mapping[logits_lib.InputPath, Any]):
     """Builds its graph.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       like: logits of a network; their shape.
       inputs: all that the head needs beside logits; see `RecordedLogits`.
     """
@@ -134,10 +134,10 @@ class HeadLoss:
       features, labels = _put({
           path: v1.convert_to_tensor(value) for path, value in inputs.items()})
       loss = subnetworks.LearningTask(
-          model.search.head, None, features, labels, "train").apply_head(
+          setup.search.head, None, features, labels, "train").apply_head(
               logits_lib.of_heads(logits), "a fitted ensemble").loss
       self._heads = list(logits)
-      self._session = sessions.local_session(model.config.session_config)
+      self._session = sessions.local_session(setup.config.session_config)
       self._session.run(sessions.local_init_op(()))
       self._run = self._session.make_callable(loss, list(logits.values()))
 

@@ -13,13 +13,13 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import earlier_winners
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import iteration as iteration_lib
 from adanet.training import carried
 from adanet.training import head_loss
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 import numpy as np
 
 _Recorded = Tuple[iteration_lib.Iteration, logits_lib.RecordedLogits]
@@ -62,7 +62,7 @@ def variable_sums(networks: Iterable[logits_lib.Network], checkpoint: str
   return found
 
 
-def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
+def record(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str],
            is_first: bool = True,
            watched: Callable[[Any], Any] = lambda session: session
           ) -> _Recorded:
@@ -72,7 +72,7 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
   logits of that and of its networks, too.
 
   Args:
-    model: `Model`, with an evaluator.
+    setup: `SearchSetup`, with an evaluator.
     number: int, the iteration's.
     checkpoint: str, the prefix of the checkpoint that has their values; None
       for the initial ones.
@@ -87,17 +87,17 @@ def record(model: model_lib.Model, number: int, checkpoint: Optional[str],
     EmptyInputError: the evaluator's input has no batch.
     ValueError: what the loss needs of the input is not dense.
   """
-  return _run(model, number, checkpoint,
-              is_first and not logits_lib.is_kept(model.search), watched)
+  return _run(setup, number, checkpoint,
+              is_first and not logits_lib.is_kept(setup.search), watched)
 
 
-def _run(model, number, checkpoint, with_previous,
+def _run(setup, number, checkpoint, with_previous,
          watched=lambda session: session):
   """Records in one pass over the data; see `record`."""
-  evaluator = model.rules.evaluator
-  is_kept = logits_lib.is_kept(model.search)
-  model = model._replace(applies_head=False, with_members=with_previous)
-  with model.graph(evaluator.input_fn, "eval", number) as built:
+  evaluator = setup.rules.evaluator
+  is_kept = logits_lib.is_kept(setup.search)
+  setup = setup._replace(applies_head=False, with_members=with_previous)
+  with setup.graph(evaluator.input_fn, "eval", number) as built:
     networks = _networks(
         built.iteration, with_previous, with_ensemble=not is_kept)
     fetches = {
@@ -118,9 +118,9 @@ def _run(model, number, checkpoint, with_previous,
       return dict(batch, features=is_kept and head_loss.digest(
           batch["features"]) or "")
 
-    with model.session(built, checkpoint) as (session, _):
+    with setup.session(built, checkpoint) as (session, _):
       session = watched(session)
-      batches = list(evaluation.batches(
+      batches = list(evaluator_lib.batches(
           session, lambda: run(session), getattr(evaluator, "steps", None),
           "evaluator.input_fn"))
   return built.iteration, _recorded(
@@ -155,7 +155,8 @@ def _recorded(batches, **of_graph):
           for path in first["inputs"]}, found, **of_graph)
 
 
-def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
+def completed(setup: setup_lib.SearchSetup, number: int,
+              checkpoint: Optional[str],
               logits: logits_lib.RecordedLogits) -> logits_lib.RecordedLogits:
   """Adds the members of the previous ensemble, if they are not there.
 
@@ -163,7 +164,7 @@ def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
   they are run on the data again.
 
   Args:
-    model: see `record`.
+    setup: see `record`.
     number: see `record`.
     checkpoint: see `record`.
     logits: `RecordedLogits` from `record`, of all parts.
@@ -172,12 +173,12 @@ def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
     ValueError: they were recorded on other data.
   """
   latest = earlier_winners.latest(
-      model.history(number), [e.name for e in model.search.ensemblers
+      setup.history(number), [e.name for e in setup.search.ensemblers
                               if iteration_lib.is_fitted(e)])
   members = latest.architecture.subnetworks if latest else ()
   if all(name in logits.members for name in members):
     return logits
-  known = logits_lib.read_kept(model.model_dir.path, members, checkpoint)
+  known = logits_lib.read_kept(setup.model_dir.path, members, checkpoint)
   if known is not None:
     if known.batches == logits.batches:
       return logits_lib.merged([known, logits])
@@ -185,12 +186,12 @@ def completed(model: model_lib.Model, number: int, checkpoint: Optional[str],
         "Iteration %d: evaluator.input_fn gives other data than in the "
         "iteration before, so the networks of earlier iterations are run on "
         "it again.", number)
-  _, before = _run(model._replace(part=()), number, checkpoint, True)
+  _, before = _run(setup._replace(part=()), number, checkpoint, True)
   return logits_lib.merged([before, logits])
 
 
-def recorded(model: model_lib.Model, number: int, checkpoint: Optional[str]
-            ) -> _Recorded:
+def recorded(setup: setup_lib.SearchSetup, number: int,
+             checkpoint: Optional[str]) -> _Recorded:
   """Records all networks of an iteration; see `record` and `completed`."""
-  iteration, logits = record(model, number, checkpoint)
-  return iteration, completed(model, number, checkpoint, logits)
+  iteration, logits = record(setup, number, checkpoint)
+  return iteration, completed(setup, number, checkpoint, logits)

@@ -38,7 +38,7 @@ def _network(logits, complexity):
   return subnetwork.Subnetwork(logits, logits, complexity)
 
 
-class _Model:
+class _Setup:
   """Has networks that multiply x by 10 and more, and a previous ensemble."""
 
   def __init__(self, complexity=0., ensembler=_GREEDY, several=False,
@@ -104,13 +104,13 @@ class _Model:
 class RecordTest(parameterized.TestCase):
 
   def test_new_networks(self):
-    model = _Model()
+    setup = _Setup()
     watched = mock.Mock(side_effect=lambda session: session)
-    iteration, got = held_out_pass.record(model, 1, None, watched=watched)
+    iteration, got = held_out_pass.record(setup, 1, None, watched=watched)
     self.assertEqual(1, iteration.number)
     watched.assert_called_once()
     self.assertEqual(
-        [{"applies_head": False, "with_members": False}], model.replaced)
+        [{"applies_head": False, "with_members": False}], setup.replaced)
     self.assertEqual([(1, "n"), (1, "m")], list(got.members))
     for factor, member in zip((10., 20.), got.members.values()):
       self.assertEqual((factor * _X).tolist(), member.logits.tolist())
@@ -128,22 +128,22 @@ class RecordTest(parameterized.TestCase):
         got.batches)
 
   def test_steps(self):
-    model = _Model()
-    model.rules.evaluator.steps = 2
-    _, got = held_out_pass.record(model, 1, None)
+    setup = _Setup()
+    setup.rules.evaluator.steps = 2
+    _, got = held_out_pass.record(setup, 1, None)
     self.assertEqual([2, 2], [batch.size for batch in got.batches])
     self.assertLen(got.members[1, "n"].logits, 4)
 
   @parameterized.parameters(
       (2, 2.), (np.float64(.25), .25), (lambda: v1.constant(3), 3.))
   def test_complexity(self, complexity, expected):
-    _, got = held_out_pass.record(_Model(complexity), 1, None)
+    _, got = held_out_pass.record(_Setup(complexity), 1, None)
     self.assertEqual(expected, got.members[1, "n"].complexity)
     self.assertIs(float, type(got.members[1, "n"].complexity))
 
   def test_several_heads(self):
     _, got = held_out_pass.record(
-        _Model(several=True, dtype=v1.float64), 1, None)
+        _Setup(several=True, dtype=v1.float64), 1, None)
     logits = got.members[1, "m"].logits
     self.assertEqual({"a": (-20. * _X).tolist(), "b": (20. * _X).tolist()},
                      {head: array.tolist() for head, array in logits.items()})
@@ -153,9 +153,9 @@ class RecordTest(parameterized.TestCase):
         [("labels", "a"), ("labels", "b"), _WEIGHT], got.inputs)
 
   def test_where_an_ensembler_builds_on_the_previous_one(self):
-    model = _Model(ensembler=_MEAN)
-    _, got = held_out_pass.record(model, 1, "checkpoint")
-    self.assertTrue(model.replaced[0]["with_members"])
+    setup = _Setup(ensembler=_MEAN)
+    _, got = held_out_pass.record(setup, 1, "checkpoint")
+    self.assertTrue(setup.replaced[0]["with_members"])
     self.assertEqual(
         {recorded_logits.PREVIOUS_ENSEMBLE: (7., 0.), (0, "p"): (8., 2.),
          (1, "n"): (10., 0.), (1, "m"): (20., 0.)},
@@ -163,7 +163,7 @@ class RecordTest(parameterized.TestCase):
          for name, member in got.members.items()})
     # Nothing is kept for the next iteration.
     self.assertEqual(({}, ""), (got.sums, got.batches[0].features))
-    _, got = held_out_pass.record(model, 1, "checkpoint", is_first=False)
+    _, got = held_out_pass.record(setup, 1, "checkpoint", is_first=False)
     self.assertEqual([(1, "n"), (1, "m")], list(got.members))
 
   def test_sums(self):
@@ -199,20 +199,20 @@ class CompletedTest(parameterized.TestCase):
 
   def _completed(self, logits, known=None, members=((0, "a"),)):
     """Completes logits; what runs again has the labels "again"."""
-    def run_again(model, *args):
-      self.assertEqual((("part", ()), 1, "c", True), (model, *args))
+    def run_again(setup, *args):
+      self.assertEqual((("part", ()), 1, "c", True), (setup, *args))
       return None, _recording((0, "a"), inputs={_LABELS: "again"})
 
-    model = mock.Mock(
+    setup = mock.Mock(
         _replace=lambda **changed: next(iter(changed.items())),
         history=lambda number: [(0, architecture.Architecture(
             "all", "greedy", members, (0,)))][:number],
         search=mock.Mock(ensemblers=[_GREEDY]))
-    model.model_dir.path = "folder"
+    setup.model_dir.path = "folder"
     with mock.patch.object(
         recorded_logits, "read_kept", return_value=known) as read, (
             mock.patch.object(held_out_pass, "_run", run_again)):
-      completed = held_out_pass.completed(model, 1, "c", logits)
+      completed = held_out_pass.completed(setup, 1, "c", logits)
     if read.called:
       read.assert_called_once_with("folder", members, "c")
     return completed
@@ -224,10 +224,10 @@ class CompletedTest(parameterized.TestCase):
     self.assertIs(logits, self._completed(logits, members=members))
 
   def test_no_iteration_before(self):
-    model = mock.Mock(history=lambda number: [])
-    model.search.ensemblers = [_GREEDY]
+    setup = mock.Mock(history=lambda number: [])
+    setup.search.ensemblers = [_GREEDY]
     logits = _recording((0, "a"))
-    self.assertIs(logits, held_out_pass.completed(model, 0, "c", logits))
+    self.assertIs(logits, held_out_pass.completed(setup, 0, "c", logits))
 
   def test_from_the_model_dir(self):
     completed = self._completed(

@@ -10,9 +10,9 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import scopes
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import saveables
-from adanet.training import model as model_lib
 from adanet.training import saving
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 _GLOBAL_STEP = "global_step"
@@ -49,15 +49,15 @@ def _restored(checkpoints, known, as_variables):
       v1.Variable(value, name=name, trainable=False, use_resource=True)
 
 
-def _global_step(model, steps):
+def _global_step(setup, steps):
   """Makes the global step of an iteration, with its value.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     steps: the steps of the subnetworks, all iterations together.
   """
   v1 = tf_compat.v1
-  value = model.search.global_step_combiner_fn(
+  value = setup.search.global_step_combiner_fn(
       [v1.constant(step, v1.int64) for step in steps])
   return v1.Variable(
       v1.cast(value, v1.int64), name=_GLOBAL_STEP, trainable=False,
@@ -65,7 +65,7 @@ def _global_step(model, steps):
       collections=[v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.GLOBAL_STEP])
 
 
-def merge(model: model_lib.Model, training: trainer.Training,
+def merge(setup: setup_lib.SearchSetup, training: trainer.Training,
           checkpoints: Sequence[str],
           steps: Sequence[int]) -> Tuple[str, int, bool]:
   """Saves one checkpoint with the variables of all parts of an iteration.
@@ -73,7 +73,7 @@ def merge(model: model_lib.Model, training: trainer.Training,
   It tells the saving listeners, with a session that has these variables.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     training: `Training`.
     checkpoints: the prefixes of the parts' checkpoints. A value of several,
       such as of the previous ensemble, is taken from the first one.
@@ -87,16 +87,16 @@ def merge(model: model_lib.Model, training: trainer.Training,
   with scopes.new_graph(None).as_default():
     listeners = training.request.saving_listeners
     _restored(checkpoints, (), as_variables=bool(listeners))
-    return _saved(model, training, _global_step(model, steps), listeners)
+    return _saved(setup, training, _global_step(setup, steps), listeners)
 
 
-def with_variables(model: model_lib.Model, training: trainer.Training,
+def with_variables(setup: setup_lib.SearchSetup, training: trainer.Training,
                    checkpoint: str,
                    variables: Mapping[str, Any]) -> str:
   """Saves a checkpoint with further variables.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     training: `Training`.
     checkpoint: str, the prefix of the one that has all other variables.
     variables: dict from a name to a value.
@@ -104,24 +104,24 @@ def with_variables(model: model_lib.Model, training: trainer.Training,
   Returns:
     The prefix of the new checkpoint.
   """
-  step = model.model_dir.global_step(checkpoint)
+  step = setup.model_dir.global_step(checkpoint)
   with scopes.new_graph(None).as_default():
     for name, value in variables.items():
       tf_compat.v1.Variable(
           value, name=name, trainable=False, use_resource=True)
     _restored([checkpoint], variables, as_variables=False)
-    return _saved(model, training, _global_step(model, [step]), ())[0]
+    return _saved(setup, training, _global_step(setup, [step]), ())[0]
 
 
-def _saved(model, training, global_step, listeners):
+def _saved(setup, training, global_step, listeners):
   """Saves the default graph's variables; returns the same as `merge`."""
   wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
   saver = saving.CheckpointSaver(
-      model_dir_lib.ModelDir(model.model_dir.path), model.config,
+      model_dir_lib.ModelDir(setup.model_dir.path), setup.config,
       [global_step], training.report,
       lambda problem: wait.pause(2., lambda: problem), listeners)
   saver.build()
-  with sessions.local_session(model.config.session_config) as session:
+  with sessions.local_session(setup.config.session_config) as session:
     session.run(tf_compat.v1.global_variables_initializer())
     step = int(session.run(global_step))
     saver.end(session, step, lambda: None)

@@ -34,7 +34,7 @@ class MergeCheckpointsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._path = self.create_tempdir().full_path
-    self._model = types.SimpleNamespace(
+    self._setup = types.SimpleNamespace(
         model_dir=model_dir.ModelDir(self._path), config=tf_compat.RunConfig(),
         search=types.SimpleNamespace(
             global_step_combiner_fn=tf_compat.v1.reduce_mean))
@@ -57,7 +57,7 @@ class MergeCheckpointsTest(parameterized.TestCase):
   def test_merge(self, has_listener):
     listener = _Reads()
     found, step, is_stop_asked = merge_checkpoints.merge(
-        self._model, self._training(*[listener] * has_listener),
+        self._setup, self._training(*[listener] * has_listener),
         [self._save(3, a_w=[1., 2.], p_w=5.), self._save(7, b_w=3., p_w=6.)],
         steps=[4, 8])
     self.assertEqual((os.path.join(self._path, "model.ckpt-6"), 6),
@@ -75,9 +75,9 @@ class MergeCheckpointsTest(parameterized.TestCase):
 
   def test_with_variables(self):
     before, _, _ = merge_checkpoints.merge(
-        self._model, self._training(), [self._save(6, a_w=1., b_w=2.)], [6])
+        self._setup, self._training(), [self._save(6, a_w=1., b_w=2.)], [6])
     found = merge_checkpoints.with_variables(
-        self._model, self._training(), before,
+        self._setup, self._training(), before,
         {"c/w": np.float32(3.), "b/w": np.float32(4.)})
     self.assertNotEqual(before, found)
     variables.assert_equal(

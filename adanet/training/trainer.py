@@ -9,9 +9,9 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import checkpoints
+from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import summary
 from adanet.core import user_errors
 from adanet.core import user_input
 from adanet.tf_compat import saver_hooks
@@ -22,11 +22,11 @@ from adanet.training import fingerprint_check
 from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits
 from adanet.training import recording
 from adanet.training import saving
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import train_ops
 from adanet.training import trained as trained_lib
@@ -88,7 +88,7 @@ class Training(NamedTuple):
   request: Request
   stops: signals.StopRequests
   report: events.Report
-  writer: Optional[summary.SummaryWriter] = None
+  writer: Optional[event_files.SummaryWriter] = None
 
   def asked_to_stop(self) -> bool:
     """Returns whether a signal asked for a stop."""
@@ -103,7 +103,7 @@ class TrainingTask(NamedTuple):
     is_chief: whether it restores and saves.
     context: `LoopContext` of its loop.
     began: float, when this process began with the iteration; of `time.time`.
-    folder: `ModelDir` for its checkpoints and its record; None for the model's.
+    folder: `ModelDir` for its checkpoints and its record; None for the setup's.
     position: `InputPosition`, where this process reads all input; or None.
   """
   name: str
@@ -145,13 +145,13 @@ class IterationTraining:
     loop: `Loop`.
   """
 
-  def __init__(self, model: model_lib.Model, training: Training,
-               built: model_lib.BuiltGraph, start: trained_lib.Start,
+  def __init__(self, setup: setup_lib.SearchSetup, training: Training,
+               built: setup_lib.BuiltGraph, start: trained_lib.Start,
                task: TrainingTask):
     """Completes the graph.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       training: `Training`.
       built: `BuiltGraph`, for training.
       start: `Start`.
@@ -159,17 +159,17 @@ class IterationTraining:
     """
     self.iteration = built.iteration
     self._features = built.task.features
-    self._model = model
+    self._setup = setup
     self._training = training
     self._start = start
     self._task = task
-    self._folder = task.folder or model.model_dir
+    self._folder = task.folder or setup.model_dir
     self._position = task.position or input_position.InputPosition({})
     self._ops = train_ops.TrainOps(
-        self.iteration, model.search.global_step_combiner_fn,
-        is_part=model.part is not None and
+        self.iteration, setup.search.global_step_combiner_fn,
+        is_part=setup.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
-        stops=model.stops,
+        stops=setup.stops,
         shares_ensembles=task.context.shares_ensembles)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
@@ -180,12 +180,12 @@ class IterationTraining:
     self._hooks = _hook_runner(training, self._ops, task.is_chief)
     self._hooks.begin()
     summaries = training_summaries.TrainingSummaries(
-        self.iteration, training.writer, model.config)
+        self.iteration, training.writer, setup.config)
     restorer = self._prepare_chief() if task.is_chief else None
     load = self._carry_earlier() if restorer else lambda session: None
     self._saver.build()
     self.loop = loop_lib.Loop(
-        start.number, self._ops, model.search.max_iteration_steps,
+        start.number, self._ops, setup.search.max_iteration_steps,
         training.request.max_steps, training.request.deadline, self._hooks,
         self._saver, summaries,
         task.context._replace(
@@ -202,10 +202,10 @@ class IterationTraining:
 
   def _prepare_chief(self):
     """Makes the chief's own objects; returns its `Restorer`, or None."""
-    model, start = self._model, self._start
+    setup, start = self._setup, self._start
     if self._task.folder is None:
       self._fingerprint_check = fingerprint_check.FingerprintCheck(
-          model, start.number, self._training.request.max_iterations,
+          setup, start.number, self._training.request.max_iterations,
           self.iteration.builder_names, self.iteration.graphs,
           has_weights=start.checkpoint is not None,
           resumes=not start.starts_iteration)
@@ -224,14 +224,14 @@ class IterationTraining:
     """
     if not self.iteration.leaves_out_earlier:
       return lambda session: None
-    model, number = self._model, self._start.number
+    setup, number = self._setup, self._start.number
     return carried.Carried(
-        self._start.checkpoint, model.history(number), number,
-        recorded_logits.kept_variables(model.model_dir.path)).load
+        self._start.checkpoint, setup.history(number), number,
+        recorded_logits.kept_variables(setup.model_dir.path)).load
 
   def _make_saver(self):
     """Returns the `CheckpointSaver` of the chief."""
-    model, request = self._model, self._training.request
+    setup, request = self._setup, self._training.request
     wait = waiting.Wait(request.wait_timeout_secs, "free some space")
 
     def wait_for_space(problem):
@@ -239,10 +239,10 @@ class IterationTraining:
       wait.pause(2., lambda: problem)
 
     arguments = dict(
-        model_dir=self._folder, config=model.config,
+        model_dir=self._folder, config=setup.config,
         steps=list(self.iteration.steps.values()), report=self._training.report,
         wait_for_space=wait_for_space,
-        input_position=self._position.read, search_dir=model.model_dir.path)
+        input_position=self._position.read, search_dir=setup.model_dir.path)
     of_user = list(filter(saver_hooks.is_one, request.hooks))
     if of_user:
       saver_hooks.tell(of_user, request.saving_listeners)
@@ -252,7 +252,7 @@ class IterationTraining:
 
   def _not_finite(self):
     """Returns the tensors of the input with NaN, if it may have been read."""
-    return self._model.not_finite(
+    return self._setup.not_finite(
         self._training.request.input_fn, "train",
         _MORE_BATCHES + max(self.loop.trained.values()),
         len(self.iteration.builder_names))
@@ -273,15 +273,15 @@ class IterationTraining:
     assert saver is not None
     if self._fingerprint_check is not None:
       self._fingerprint_check.write(self._training.request.wait_timeout_secs)
-      recording.mark_resumed(self._model.model_dir.path)
+      recording.mark_resumed(self._setup.model_dir.path)
     _, global_step, steps = session.run((
         self._set_number, self.iteration.global_step, {
             **{spec.name: spec.step for spec in self.iteration.subnetworks},
             **{spec.name: spec.step for spec in self.iteration.candidates}}))
     global_step = int(global_step)
     if not is_taken_over:  # Else a note may have been written just now.
-      self._model.model_dir.forget_stops(
-          start.number, steps, self._model.search.max_iteration_steps)
+      self._setup.model_dir.forget_stops(
+          start.number, steps, self._setup.search.max_iteration_steps)
     if start.starts_iteration:
       saver.begin_iteration(session, start.number, global_step)
     elif start.checkpoint is None or start.from_other_folder:
@@ -290,7 +290,7 @@ class IterationTraining:
       saver.go_on_from(start.checkpoint)
       self._training.report(events.Resumed(
           start.number, global_step, start.checkpoint,
-          self._model.model_dir.global_step(start.checkpoint)
+          self._setup.model_dir.global_step(start.checkpoint)
           if is_taken_over else None))
 
   def train(self, session: Any, coordinator: Any) -> ending_lib.Ending:
@@ -307,14 +307,14 @@ class IterationTraining:
     """
     number, request = self._start.number, self._training.request
     self._hooks.after_create_session(session, coordinator)
-    self.loop.start(session, lambda steps: self._model.model_dir.stopped(
+    self.loop.start(session, lambda steps: self._setup.model_dir.stopped(
         number, steps))
     if self._chief_saver is not None and self._training.writer is not None:
       self._chief_saver.graph_files.write(self._training.writer)
     self._training.report(events.IterationBegan(
         number, tuple(s.name for s in self.iteration.subnetworks),
         tuple(c.name for c in self.iteration.candidates),
-        self._model.search.max_iteration_steps, self.loop.global_step,
+        self._setup.search.max_iteration_steps, self.loop.global_step,
         request.max_iterations, request.max_steps))
     try:
       with self._training.stops.deferred(), user_errors.explained_in_run(
@@ -361,12 +361,12 @@ class IterationTraining:
       if self._position.is_resumed:
         return
       if self._chief_saver is not None and (
-          self._model.part is not None or not self._start.starts_iteration):
+          self._setup.part is not None or not self._start.starts_iteration):
         raise user_input.empty_input_error("train")
       logging.warning("Iteration %d: the input has no batch for this process.",
                       self._start.number)
       return
-    limit = self._model.search.max_iteration_steps
+    limit = self._setup.search.max_iteration_steps
     short = [self.loop.steps[name] for name in self.loop.trained
              if limit is not None and self.loop.steps[name] < limit]
     if short:
@@ -406,7 +406,7 @@ class IterationTraining:
     checkpoint: Any = self._chief_saver.checkpoint
     steps = checkpoints.values(
         checkpoint, [step.op.name for step in self.iteration.steps.values()])
-    global_step = self._model.model_dir.global_step(checkpoint)
+    global_step = self._setup.model_dir.global_step(checkpoint)
     progress = self.loop.progress()._replace(
         global_step=global_step,
         steps={name: int(steps[step.op.name])

@@ -13,16 +13,16 @@ from unittest import mock
 from absl.testing import absltest
 from adanet import distributed
 from adanet import tf_compat
+from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import summary
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
 from adanet.training import ending as ending_lib
 from adanet.training import loop as loop_lib
-from adanet.training import model as model_lib
 from adanet.training import sessions
+from adanet.training import setup as setup_lib
 from adanet.training import trained
 from adanet.training import trainer
 from adanet.training import training_summaries
@@ -102,7 +102,7 @@ class TrainerTest(absltest.TestCase):
             {"worker": names[1:]} if names[1:] else {})},
         "task": task})):
       config = tf_compat.RunConfig(model_dir=folder, tf_random_seed=1)
-    model = model_lib.Model(
+    setup = setup_lib.SearchSetup(
         searches.make(made or [builders.Dense(n) for n in "abc"], _STEPS),
         model_dir_lib.ModelDir(folder), config, strategy)
     request = trainer.Request(
@@ -113,11 +113,11 @@ class TrainerTest(absltest.TestCase):
         lambda event: None, writer)
     context = loop_lib.LoopContext(
         lambda event: None,
-        lambda *note: model.model_dir.mark_stopped(0, *note),
+        lambda *note: setup.model_dir.mark_stopped(0, *note),
         wait_for=self._wait_for)
-    with model.graph(request.input_fn, "train", 0) as built:
+    with setup.graph(request.input_fn, "train", 0) as built:
       it = trainer.IterationTraining(
-          model, training, built, trained.Start(0, None), trainer.TrainingTask(
+          setup, training, built, trained.Start(0, None), trainer.TrainingTask(
               "a task", index == 0, context, time.time()))
       self._advance = {s.name: tf_compat.v1.assign_add(s.step, 1)
                        for s in built.iteration.subnetworks}
@@ -159,7 +159,7 @@ class TrainerTest(absltest.TestCase):
   def test_a_chief_that_trains(self):
     made = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
     seen, user = _Steps(_NAMES + _ENSEMBLES), _Counts()
-    writer = mock.create_autospec(summary.SummaryWriter, instance=True)
+    writer = mock.create_autospec(event_files.SummaryWriter, instance=True)
     loop, ending = self._train(
         distributed.BalancedStrategy(num_ensemble_workers=0), 0, made,
         hooks=[seen, user], num_others=_STEPS, writer=writer)
@@ -187,7 +187,7 @@ class TrainerTest(absltest.TestCase):
   @level.gate
   def test_where_a_chief_goes_on(self):
     folder = self.create_tempdir().full_path
-    model = model_lib.Model(
+    setup = setup_lib.SearchSetup(
         searches.make([builders.Dense("a")], _STEPS),
         model_dir_lib.ModelDir(folder),
         tf_compat.RunConfig(model_dir=folder, tf_random_seed=1),
@@ -198,9 +198,9 @@ class TrainerTest(absltest.TestCase):
         said.append)
 
     def begin(start, steps_since=0, **arguments):
-      with model.graph(builders.input_fn(), "train", 0) as built:
+      with setup.graph(builders.input_fn(), "train", 0) as built:
         it = trainer.IterationTraining(
-            model, training, built, start, trainer.TrainingTask(
+            setup, training, built, start, trainer.TrainingTask(
                 "chief:0", True, loop_lib.LoopContext(said.append, mock.Mock()),
                 time.time()))
         others = tf_compat.v1.assign_add(

@@ -6,15 +6,15 @@ import time
 from typing import Any, Dict, Mapping, Optional, Sequence
 
 from adanet import tf_compat
+from adanet.core import event_files
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
-from adanet.core import summary as summary_lib
 
 
 class StepRate:
   """Writes the global steps a second, as `tf.train.StepCounterHook` does."""
 
-  def __init__(self, writer: Optional[summary_lib.SummaryWriter],
+  def __init__(self, writer: Optional[event_files.SummaryWriter],
                every_steps: Optional[int]):
     """Writes nothing yet; with None for how often, never."""
     self._writer = writer
@@ -72,7 +72,7 @@ class TrainingSummaries:
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
-               writer: Optional[summary_lib.SummaryWriter], config: Any):
+               writer: Optional[event_files.SummaryWriter], config: Any):
     """Merges the summaries that the iteration's graph has.
 
     Args:

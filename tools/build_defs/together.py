@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program of each `py_package_test`: runs tests of modules that it names.
 
-  together.py adanet.core.scopes_test adanet.core.summary_test
+  together.py adanet.core.scopes_test adanet.core.event_files_test
 """
 
 from absl.testing import absltest

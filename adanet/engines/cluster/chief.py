@@ -69,9 +69,9 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
 from adanet.engines.cluster import shared_evaluation
 from adanet.training import ending as ending_lib
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits
 from adanet.training import recording
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
@@ -94,15 +94,15 @@ class ChiefEngine(engine.Engine):
   _training: trainer.Training
   _evaluation: shared_evaluation.SharedEvaluation
 
-  def __init__(self, model: model_lib.Model,
+  def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection):
     """Announces nothing yet.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       connection: `Connection` of this task.
     """
-    super().__init__(model)
+    super().__init__(setup)
     self._connection = connection
     self._stopped_workers = generation_lib.StoppedWorkers(
         connection.config.model_dir)
@@ -172,7 +172,7 @@ class ChiefEngine(engine.Engine):
 
   def _from_latest_checkpoint(self, start):
     """Returns a `Start` of the same iteration, from its latest checkpoint."""
-    model_dir = self.model.model_dir
+    model_dir = self.setup.model_dir
     checkpoint = model_dir.latest_checkpoint()
     model_dir.remove_temporary_files()
     if checkpoint is None or (
@@ -236,19 +236,19 @@ class ChiefEngine(engine.Engine):
     """
     began = time.time()
     measured = self._measurements(start, is_ready)
-    model = measuring.placed(self.model, measured)
+    setup = measuring.placed(self.setup, measured)
     work = generation_lib.Generation(
-        model, self._training, self._connection, start.number, generation)
-    with model.graph(self._training.request.input_fn, "train", start.number,
+        setup, self._training, self._connection, start.number, generation)
+    with setup.graph(self._training.request.input_fn, "train", start.number,
                      work.scope) as built:
-      _check_share(built.iteration, model.placement)
+      _check_share(built.iteration, setup.placement)
       if is_ready:
         work.check_search(self._connection.file.read(), built.iteration)
       peers = generation_lib.Peers(
-          model, self._connection, built.iteration, generation,
+          setup, self._connection, built.iteration, generation,
           raise_if_changed=None)
       it = trainer.IterationTraining(
-          model, self._training, built, start, trainer.TrainingTask(
+          setup, self._training, built, start, trainer.TrainingTask(
               self._connection.name, True, work.context._replace(
                   wait_for=peers.wait_until_trained,
                   untrained=peers.untrained,
@@ -259,7 +259,7 @@ class ChiefEngine(engine.Engine):
             start.number, built.iteration.builder_names, generation, measured))
       trained = self._train_in_sessions(it, work, generation, is_ready)
     self._evaluation = shared_evaluation.SharedEvaluation(
-        self.model, self._connection, built.iteration,
+        self.setup, self._connection, built.iteration,
         measured.costs or built.iteration.builder_costs, generation,
         self._requests)
     return trained._replace(generation=generation, costs=recording.costs(
@@ -269,7 +269,7 @@ class ChiefEngine(engine.Engine):
     """Returns this job's measurements of an iteration, or None."""
     return measuring.known(
         self._connection.file.read(), self._job_state(number, (), 0),
-        self.model.placement)
+        self.setup.placement)
 
   def _measurements(self, start, is_ready):
     """Returns the measurements that the strategy asks for."""
@@ -277,20 +277,20 @@ class ChiefEngine(engine.Engine):
     # Before its first checkpoint, a restart may bring other builders.
     if is_ready or not (start.checkpoint is None or start.starts_iteration):
       known = self._known_measurements(start.number)
-    if known is None and measuring.is_wanted(self.model.placement):
+    if known is None and measuring.is_wanted(self.setup.placement):
       known = measuring.measure(
-          self.model, self._training.request.input_fn, start.number)
+          self.setup, self._training.request.input_fn, start.number)
     return known or measuring.Measurements()
 
   def _job_state(self, number, builders, generation,
                  measured=measuring.Measurements()):
-    config = self.model.config
+    config = self.setup.config
     return jobs.JobState(
         job=self._connection.job.text, generation=generation, iteration=number,
         builders=builders, num_workers=config.num_worker_replicas,
-        num_ps=config.num_ps_replicas, strategy=repr(self.model.placement),
+        num_ps=config.num_ps_replicas, strategy=repr(self.setup.placement),
         max_steps=self._training.request.max_steps,
-        search=generation_lib.search_of(self.model), **measured._asdict())
+        search=generation_lib.search_of(self.setup), **measured._asdict())
 
   def _announce(self, job_state):
     """Writes a job state, and tells the boards that there is another one."""
@@ -401,7 +401,7 @@ class ChiefEngine(engine.Engine):
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
     """See `Engine`."""
-    with lock.owned(self.model.model_dir.path):
+    with lock.owned(self.setup.model_dir.path):
       if self._connection.is_followed(self._connection.file.read()):
         return
       self.finished(engine.SearchOutcome.OVER, reason)

@@ -19,7 +19,7 @@ from adanet.engines.cluster import announcements
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import jobs
 from adanet.progress import reporter
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trainer
 
@@ -33,12 +33,12 @@ class GenerationChanged(Exception):  # pylint: disable=g-bad-exception-name
 
 
 @contextlib.contextmanager
-def opened(model: model_lib.Model, request: trainer.Request, name: str
+def opened(setup: setup_lib.SearchSetup, request: trainer.Request, name: str
           ) -> Iterator[trainer.Training]:
   """Opens the signals and the reporter of a task that a chief leads.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     request: `Request`.
     name: str, that of the task.
 
@@ -50,7 +50,7 @@ def opened(model: model_lib.Model, request: trainer.Request, name: str
   """
   # The chief says how far all are.
   with signals.StopRequests() as stops, reporter.reporter(
-      log_step_count_steps=model.config.log_step_count_steps,
+      log_step_count_steps=setup.config.log_step_count_steps,
       say=reporter.log) as report:
     try:
       yield trainer.Training(request, stops, report)

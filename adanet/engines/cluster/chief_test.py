@@ -17,7 +17,7 @@ from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection
 from adanet.engines.cluster import jobs
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 _State = jobs.State
@@ -43,7 +43,7 @@ class ChiefTest(parameterized.TestCase):
         config, 1., {}, None, [board], file,
         jobs.JobWatch(jobs.JobId("job", is_unique)))
     with mock.patch.object(connection, "_OVER_SECS", 0.), \
-         chief.ChiefEngine(model_lib.Model(
+         chief.ChiefEngine(setup_lib.SearchSetup(
              None, model_dir_lib.ModelDir(path), config,
              distributed.RoundRobinStrategy()), own).opened(
                  trainer.Request(None, max_steps=9)):

@@ -33,7 +33,7 @@ from adanet.tf_compat import error_text
 from adanet.tf_compat import files
 from adanet.training import ending as ending_lib
 from adanet.training import loop as loop_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 _PAUSE_SECS = .1  # Between two looks whether a signal asks for a stop.
@@ -107,9 +107,9 @@ def may_take_over(job_state: jobs.JobState, now: jobs.JobState) -> bool:
       reason="", written=0.) == now._replace(reason="", written=0.)
 
 
-def search_of(model: model_lib.Model) -> Dict[str, str]:
+def search_of(setup: setup_lib.SearchSetup) -> Dict[str, str]:
   """Returns what all tasks must have alike; see `JobState`."""
-  found = fingerprint.of(model.search, None)
+  found = fingerprint.of(setup.search, None)
   return {name: str(getattr(found, name)) for name in (
       "head", "ensemblers", "ensemble_strategies", "max_iteration_steps")}
 
@@ -121,19 +121,19 @@ class Generation:
     context: `LoopContext` of the loop.
   """
 
-  def __init__(self, model: model_lib.Model, training: trainer.Training,
+  def __init__(self, setup: setup_lib.SearchSetup, training: trainer.Training,
                connection: connection_lib.Connection, number: int,
                generation: int):
     """Watches the steps of one generation.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       training: `Training`.
       connection: `Connection`.
       number: int, the iteration's.
       generation: int.
     """
-    self._model = model
+    self._setup = setup
     self._training = training
     self._connection = connection
     self._number = number
@@ -153,14 +153,14 @@ class Generation:
 
   def _mark_stopped(self, name, reason, step):
     self._connection.wait_until_written(
-        lambda: self._model.model_dir.mark_stopped(
+        lambda: self._setup.model_dir.mark_stopped(
             self._number, name, reason, step))
 
   @contextlib.contextmanager
   def scope(self) -> Iterator[None]:
     """Enters the devices and the container of this generation."""
     v1 = tf_compat.v1
-    num_ps = self._model.config.num_ps_replicas
+    num_ps = self._setup.config.num_ps_replicas
     setter = v1.train.replica_device_setter(
         ps_tasks=num_ps, worker_device=self._connection.device,
         ps_strategy=devices.OpNameHashStrategy(num_ps))
@@ -171,7 +171,7 @@ class Generation:
   def check_search(self, job_state: jobs.JobState,
                    iteration: iteration_lib.Iteration) -> None:
     """Checks that this task has the search, and the builders, of the chief."""
-    own = search_of(self._model)
+    own = search_of(self._setup)
     for name, value in job_state.search.items():
       if own.get(name, value) != value:
         raise ValueError(
@@ -299,20 +299,20 @@ class Peers:
     share_ensembles: whether they train this task's ensembles, in turns.
   """
 
-  def __init__(self, model: model_lib.Model,
+  def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection,
                iteration: iteration_lib.Iteration, generation: int,
                raise_if_changed: Optional[Callable[[], None]]):
     """Computes which tasks train which subnetworks.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       connection: `Connection` of this task.
       iteration: `Iteration`.
       generation: int, that of its variables.
       raise_if_changed: called while it waits; None for the chief.
     """
-    self._model = model
+    self._setup = setup
     self._connection = connection
     self._number = iteration.number
     self._generation = generation
@@ -327,7 +327,7 @@ class Peers:
     if share.builds_ensemble:
       names = connection.worker_names
       trainers, num_of_ensembles = _trainers(
-          model.placement, model.config, len(iteration.builder_names))
+          setup.placement, setup.config, len(iteration.builder_names))
       if share.trains_subnetworks and share.fractions is None:
         trained = share.trained
       else:
@@ -378,7 +378,7 @@ class Peers:
     if now - self._file_time < _FILE_SECS:
       return {}
     self._file_time = now
-    stopped = self._model.model_dir.stopped(self._number, unfinished)
+    stopped = self._setup.model_dir.stopped(self._number, unfinished)
     found: Dict[Optional[str], str] = {
         name: stopped[name] for name in unfinished if name in stopped}
     endings = self._stopped_workers.endings(self._generation)

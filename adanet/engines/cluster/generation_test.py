@@ -22,7 +22,7 @@ from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import jobs
 from adanet.testing import searches
 from adanet.training import ending as ending_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 
 _errors = tf_compat.v1.errors
 _LOST = _errors.UnavailableError(None, None, "refused")
@@ -105,13 +105,13 @@ class GenerationTest(parameterized.TestCase):
        r"\['a'\] on worker:1, and \['b'\] on the chief"),
       ({}, None), (dict(search={}), None), (dict(search={"later": "1"}), None))
   def test_check_search(self, changes, message):
-    model = mock.Mock(search=searches.make([], 10))
+    setup = mock.Mock(search=searches.make([], 10))
     generation = generation_lib.Generation(
-        model, mock.Mock(), mock.Mock(), 0, 1)
+        setup, mock.Mock(), mock.Mock(), 0, 1)
     generation._connection.name = "worker:1"
     state = jobs.JobState(
         "job", 1, 0, ("a",), 2, 1, "", None,
-        search=generation_lib.search_of(model))._replace(**changes)
+        search=generation_lib.search_of(setup))._replace(**changes)
     with contextlib.nullcontext() if message is None else (
         self.assertRaisesRegex(ValueError, message)):
       generation.check_search(
@@ -252,7 +252,7 @@ class PeersTest(parameterized.TestCase):
     self._connection.name = name
     self._connection.worker_names = workers
     return generation_lib.Peers(
-        model_lib.Model(
+        setup_lib.SearchSetup(
             None, self._model_dir, types.SimpleNamespace(
                 num_worker_replicas=len(workers), num_ps_replicas=1),
             strategy),

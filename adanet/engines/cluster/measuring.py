@@ -18,7 +18,7 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.distributed import wrap_around
 from adanet.engines.cluster import jobs
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import train_ops
 
 _NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
@@ -107,7 +107,7 @@ def _num_bytes(spec):
              if scope in "/" + v.op.name and v.shape.is_fully_defined())
 
 
-def _times(model, built):
+def _times(setup, built):
   """Returns the times of steps, in nanoseconds.
 
   They take turns, because a machine is not always as fast. If the input ends
@@ -122,10 +122,10 @@ def _times(model, built):
   ensembles = [c.name for c in iteration.new_candidates]
   if ensembles:
     fetches.append(train_ops.TrainOps(
-        iteration, model.search.global_step_combiner_fn).fetches(ensembles))
+        iteration, setup.search.global_step_combiner_fn).fetches(ensembles))
   taken = [[] for _ in fetches]
   try:
-    with model.session(built, None) as (session, _):
+    with setup.session(built, None) as (session, _):
       steps = [session.make_callable(fetch) for fetch in fetches]
       for step in steps:
         step()
@@ -161,7 +161,7 @@ def _log(iteration, measured):
                  "%g.", iteration.number, measured.ensemble_cost)
 
 
-def measure(model: model_lib.Model,
+def measure(setup: setup_lib.SearchSetup,
             input_fn: Callable[..., Any],
             number: int) -> Measurements:
   """Measures the costs and sizes that the placement strategy asks for.
@@ -170,15 +170,15 @@ def measure(model: model_lib.Model,
   ensembles are not measured either, as the units of this cost are unknown.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     input_fn: see `adanet.Estimator.train`. It is called once.
     number: int, the iteration's.
 
   Raises:
     ValueError: see `stated`.
   """
-  placement: Any = model.placement
-  alone = model._replace(placement=_Everything())
+  placement: Any = setup.placement
+  alone = setup._replace(placement=_Everything())
   with alone.graph(input_fn, "train", number) as built:
     specs = built.iteration.subnetworks
     builders = [spec.builder for spec in specs]
@@ -222,9 +222,10 @@ def announced_measurements(job_state: jobs.JobState) -> Measurements:
   return Measurements(job_state.costs, job_state.sizes, job_state.ensemble_cost)
 
 
-def placed(model: model_lib.Model, measured: Measurements) -> model_lib.Model:
+def placed(setup: setup_lib.SearchSetup, measured: Measurements
+          ) -> setup_lib.SearchSetup:
   """Returns a model with a strategy that knows the measurements."""
-  placement: Any = model.placement
+  placement: Any = setup.placement
   if not is_wanted(placement):
-    return model
-  return model._replace(placement=placement.with_measured(*measured))
+    return setup
+  return setup._replace(placement=placement.with_measured(*measured))

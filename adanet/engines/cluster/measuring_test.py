@@ -15,7 +15,7 @@ from adanet.engines.cluster import measuring
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 
 _MEASURED = distributed.BalancedStrategy("measured", "measured")
 _ANNOUNCED = jobs.JobState(
@@ -36,10 +36,10 @@ class MeasuringTest(parameterized.TestCase):
 
   def _measure(self, made, strategy=_MEASURED, repeat=None, **changes):
     folder = self.create_tempdir().full_path
-    model = model_lib.Model(
+    setup = setup_lib.SearchSetup(
         searches.make(made)._replace(**changes), model_dir_lib.ModelDir(folder),
         tf_compat.RunConfig(model_dir=folder), strategy)
-    return measuring.measure(model, builders.input_fn(repeat), 0)
+    return measuring.measure(setup, builders.input_fn(repeat), 0)
 
   def test_costs_and_sizes(self):
     found = self._measure([
@@ -130,15 +130,15 @@ class MeasuringTest(parameterized.TestCase):
         None, _ANNOUNCED, distributed.RoundRobinStrategy()))
 
   def test_placed(self):
-    model = model_lib.Model(None, None, None, _MEASURED)
-    found = measuring.placed(model, measuring.Measurements((1, 3), (5, 2), 7))
+    setup = setup_lib.SearchSetup(None, None, None, _MEASURED)
+    found = measuring.placed(setup, measuring.Measurements((1, 3), (5, 2), 7))
     self.assertEqual(7, found.placement.ensemble_cost_of(2))
     self.assertEqual([1, 3], list(found.placement.costs_of(2)))
     self.assertEqual([5, 2], list(found.placement.sizes_of(2)))
     # Of an earlier iteration, with as many.
     self.assertEqual(
         [1, 1], list(found.placement.for_earlier_iterations().costs_of(2)))
-    other = model._replace(placement=distributed.RoundRobinStrategy())
+    other = setup._replace(placement=distributed.RoundRobinStrategy())
     self.assertIs(other, measuring.placed(other, measuring.Measurements()))
 
 

@@ -17,7 +17,7 @@ from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import jobs
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trainer
 
@@ -30,16 +30,16 @@ _LAST_SECS = 1.5
 _MISTAKE_SECS = 15.
 
 
-def train(model: model_lib.Model, request: trainer.Request) -> None:
+def train(setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
   """Serves until training is over.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     request: `Request`.
   """
   with contextlib.closing(connection_lib.connect(
-      model.config, request.wait_timeout_secs)) as connection, (
-          chief_client.opened(model, request, connection.name)) as training:
+      setup.config, request.wait_timeout_secs)) as connection, (
+          chief_client.opened(setup, request, connection.name)) as training:
     serve(connection, training.stops,
           lambda: training.report(events.Working(connection.name)))
 

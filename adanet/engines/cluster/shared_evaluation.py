@@ -49,8 +49,8 @@ from adanet.engines.cluster import results
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import held_out_pass
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 
 _LOOK_SECS = 1.  # Between two looks at the other tasks.
@@ -171,7 +171,7 @@ class EvaluationRequests:
         self._answers, request.id, f"{task.replace(':', '-')}.json")
 
 
-def evaluated(model: model_lib.Model, request: EvaluationRequest,
+def evaluated(setup: setup_lib.SearchSetup, request: EvaluationRequest,
               share: Sequence[str],
               watched: Callable[[Any], Any] = lambda session: session,
               is_first: bool = False) -> Any:
@@ -180,31 +180,31 @@ def evaluated(model: model_lib.Model, request: EvaluationRequest,
   It is JSON.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     request: `EvaluationRequest`.
     share: the names of the builders.
     watched: see `candidates.compared`.
     is_first: see `held_out_pass.record`.
   """
-  model = model._replace(part=tuple(share), config=model.config.replace(
+  setup = setup._replace(part=tuple(share), config=setup.config.replace(
       tf_random_seed=request.seed))
   number = request.iteration
-  checkpoint = os.path.join(model.model_dir.path, request.checkpoint)
+  checkpoint = os.path.join(setup.model_dir.path, request.checkpoint)
   if request.kind == EvaluationKind.VALUES:
-    return list(candidates_lib.compared(model, number, checkpoint, watched))
+    return list(candidates_lib.compared(setup, number, checkpoint, watched))
   if request.kind == EvaluationKind.LOGITS:
     name = uuid.uuid4().hex  # The model_dir may have another path elsewhere.
     _, logits = held_out_pass.record(
-        model, number, checkpoint, is_first, watched)
-    logits_lib.write(logits, os.path.join(_logits_folder(model), name))
+        setup, number, checkpoint, is_first, watched)
+    logits_lib.write(logits, os.path.join(_logits_folder(setup), name))
     return name
   return [results.to_json(report._asdict())
           for report in candidates_lib.reports(
-              model, number, checkpoint, request.included, watched)]
+              setup, number, checkpoint, request.included, watched)]
 
 
-def _logits_folder(model):
-  return os.path.join(model.model_dir.path, "cluster", "logits")
+def _logits_folder(setup):
+  return os.path.join(setup.model_dir.path, "cluster", "logits")
 
 
 def _may_compare(own, other):
@@ -219,22 +219,22 @@ class SharedEvaluation:
   Without workers, the chief evaluates it as one process does.
   """
 
-  def __init__(self, model: model_lib.Model,
+  def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection,
                iteration: iteration_lib.Iteration, costs: _Costs,
                generation: int, requests: EvaluationRequests):
     """Asks for nothing yet.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       connection: `Connection` of the chief.
       iteration: `Iteration` with all candidates.
       costs: of each builder, in any unit; None for an unknown cost.
       generation: int, that of its variables.
       requests: `EvaluationRequests`.
     """
-    self._model = model
-    self._local = local.LocalEngine(model)
+    self._setup = setup
+    self._local = local.LocalEngine(setup)
     self._connection = connection
     self._builder_names = iteration.builder_names
     self._planned = iteration.planned
@@ -248,7 +248,7 @@ class SharedEvaluation:
                 if ensemble.fitted_by is None
                 for name in ensemble.builder_names}
     answers = self._ask(candidates, EvaluationKind.VALUES, [
-        part for part in self._parts(self._model.rules.evaluator)
+        part for part in self._parts(self._setup.rules.evaluator)
         if compared.issuperset(part)])
     if answers is None:
       return self._local.values(candidates)
@@ -267,7 +267,7 @@ class SharedEvaluation:
       with self._local.logits(candidates) as logits:
         yield logits
       return
-    folder = _logits_folder(self._model)
+    folder = _logits_folder(self._setup)
     try:
       yield logits_lib.merged([
           logits_lib.read(os.path.join(folder, name)) for name in names])
@@ -279,7 +279,7 @@ class SharedEvaluation:
     """See `Engine`."""
     answers = self._ask(
         candidates, EvaluationKind.REPORTS,
-        self._parts(self._model.report_materializer), included)
+        self._parts(self._setup.report_materializer), included)
     if answers is None:
       return self._local.reports(candidates, included)
     return candidates_lib.merged_reports(
@@ -308,7 +308,7 @@ class SharedEvaluation:
             name for name in peers if name not in unreachable])
     if len(shares) < 2:
       return None
-    seed = self._model.config.tf_random_seed
+    seed = self._setup.config.tf_random_seed
     request = EvaluationRequest(
         uuid.uuid4().hex, connection.job.text, self._generation,
         candidates.number, kind, os.path.basename(candidates.checkpoint),
@@ -329,7 +329,7 @@ class SharedEvaluation:
     logging.info(
         "Iteration %d: the chief evaluates %s, and %d workers the others.",
         request.iteration, generation_lib.first_names(own), len(pending))
-    answers = [evaluated(self._model, request, own, is_first=True)]
+    answers = [evaluated(self._setup, request, own, is_first=True)]
     wait = self._connection.wait("see what these workers print")
     begin_time = time.monotonic() + _BEGIN_SECS
     look_time = 0.
@@ -386,7 +386,7 @@ class SharedEvaluation:
           "Iteration %d: the chief evaluates %s itself, because %s (%s) %s.",
           request.iteration, generation_lib.first_names(pending[name]), name,
           self._connection.address(name), why)
-    return evaluated(self._model, request, [
+    return evaluated(self._setup, request, [
         builder for name in left for builder in pending.pop(name)])
 
   def _message(self, pending):

@@ -16,7 +16,7 @@ import adanet
 from adanet import distributed
 from adanet import tf_compat
 from adanet import waiting
-from adanet.core import evaluation as core_evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import iteration
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import connection
@@ -28,7 +28,7 @@ from adanet.testing import level
 from adanet.testing import searches
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained
 import numpy as np
 
@@ -175,10 +175,10 @@ class _Test(parameterized.TestCase):
         100., advice, clock=lambda: self.now, sleep=self._sleep)
     return made
 
-  def worker(self, model, name):
+  def worker(self, setup, name):
     """Returns the `answer_if_asked` of a worker."""
     return worker.EvaluationWorker(
-        model, self.connection(name), _GENERATION).answer_if_asked
+        setup, self.connection(name), _GENERATION).answer_if_asked
 
   def files(self):
     """Returns what there is of requests and answers."""
@@ -195,30 +195,30 @@ class SharedEvaluationTest(_Test):
     self.enter_context(
         mock.patch.object(candidates_lib, "compared", self._evaluated))
 
-  def _evaluated(self, model, number, checkpoint, watched=None):
+  def _evaluated(self, setup, number, checkpoint, watched=None):
     if watched is None:
       return candidates_lib.Comparison(None)  # The chief alone.
     self.assertEqual(1, number)
     self.assertEqual(os.path.join(self.path, "model.ckpt-8"), checkpoint)
     watched(mock.Mock()).run([])
-    if model.search == "fails":
+    if setup.search == "fails":
       raise OSError("no such file")
     # What all have is the chief's.
-    before = 9. if model.search is None else 8.
+    before = 9. if setup.search is None else 8.
     return candidates_lib.Comparison(
-        dict({"before": before}, **{name: ord(name) for name in model.part}),
-        model.rules.evaluator.metric_name,
-        .25 if model.search == "other data" else .5)
+        dict({"before": before}, **{name: ord(name) for name in setup.part}),
+        setup.rules.evaluator.metric_name,
+        .25 if setup.search == "other data" else .5)
 
-  def _model(self, seed=None, search=None,
-             evaluator=core_evaluation.Evaluator(len)):
-    return model_lib.Model(
+  def _setup(self, seed=None, search=None,
+             evaluator=evaluator_lib.Evaluator(len)):
+    return setup_lib.SearchSetup(
         search, model_dir_lib.ModelDir(self.path),
         tf_compat.RunConfig(tf_random_seed=seed), None,
-        model_lib.Rules(evaluator))
+        setup_lib.Rules(evaluator))
 
   def _workers(self):
-    return [self.worker(self._model(search=name), name)
+    return [self.worker(self._setup(search=name), name)
             for name in ("worker:0", "worker:1")]
 
   def _candidates(self):
@@ -229,11 +229,11 @@ class SharedEvaluationTest(_Test):
     asks, shared = self._asked(*arguments)
     return asks, lambda: shared.values(self._candidates())
 
-  def _asked(self, workers, model=None, planned="abc", costs=(1, 1, 1)):
+  def _asked(self, workers, setup=None, planned="abc", costs=(1, 1, 1)):
     """Returns the `_Requests`, and the `SharedEvaluation`."""
     asks = _Requests(self.path, workers)
     shared = shared_evaluation.SharedEvaluation(
-        model or self._model(), self.connection("chief:0"),
+        setup or self._setup(), self.connection("chief:0"),
         types.SimpleNamespace(builder_names=("a", "b", "c"), planned=[
             iteration.Planned(members, tuple(members), None)
             for members in planned]), costs, _GENERATION, asks)
@@ -241,13 +241,13 @@ class SharedEvaluationTest(_Test):
 
   def test_a_users_own_evaluate_gets_all(self):
     asks, values = self._shared(
-        self._workers(), self._model(evaluator="one of a user"))
+        self._workers(), self._setup(evaluator="one of a user"))
     self.assertIsNone(values())  # The chief alone.
     self.assertEmpty(asks.asked)
 
   @parameterized.parameters(*level.first([(None,), (7,), (0,)]))
   def test_all_answer(self, seed):
-    asks, values = self._shared(self._workers(), self._model(seed))
+    asks, values = self._shared(self._workers(), self._setup(seed))
     self.assertEmpty(asks.asked)
     for _ in range(2):
       self.assertEqual(_ALL_VALUES, values())
@@ -279,11 +279,11 @@ class SharedEvaluationTest(_Test):
     self.assertEqual(shares is None, found is None)  # The chief alone did it.
 
   @parameterized.parameters(
-      dict(search="other data"), dict(evaluator=core_evaluation.Evaluator(
+      dict(search="other data"), dict(evaluator=evaluator_lib.Evaluator(
           len, metric_name="another")))
-  def test_worker_with_something_else(self, **model):
+  def test_worker_with_something_else(self, **setup):
     _, values = self._shared([
-        self.worker(self._model(**model), "worker:0"), self._workers()[1]])
+        self.worker(self._setup(**setup), "worker:0"), self._workers()[1]])
     with self.assertLogs(level="WARNING") as logged:
       self.assertEqual(_ALL_VALUES, values())
     self.assertIn(
@@ -294,9 +294,9 @@ class SharedEvaluationTest(_Test):
   def test_logits_where_the_model_dir_has_another_name(self):
     link = os.path.join(self.create_tempdir().full_path, "link")
     os.symlink(self.path, link)
-    model = self._model()._replace(model_dir=model_dir_lib.ModelDir(link))
+    setup = self._setup()._replace(model_dir=model_dir_lib.ModelDir(link))
     _, shared = self._asked(
-        [self.worker(model, name) for name in ("worker:0", "worker:1")])
+        [self.worker(setup, name) for name in ("worker:0", "worker:1")])
     read = []
     with mock.patch.multiple(
         shared_evaluation.logits_lib, read=lambda folder: read.append(
@@ -312,7 +312,7 @@ class SharedEvaluationTest(_Test):
 
   def test_worker_that_fails(self):
     _, values = self._shared([
-        self.worker(self._model(search="fails"), "worker:0"),
+        self.worker(self._setup(search="fails"), "worker:0"),
         self._workers()[1]])
     with self.assertLogs(level="WARNING") as logged:
       self.assertEqual(_ALL_VALUES, values())
@@ -345,7 +345,7 @@ class SharedEvaluationTest(_Test):
     self.assertEqual(("", False), self.files())
 
   def test_chief_that_fails(self):
-    _, values = self._shared(self._workers(), self._model(search="fails"))
+    _, values = self._shared(self._workers(), self._setup(search="fails"))
     with self.assertRaisesRegex(OSError, "no such file"):
       values()
     self.assertEqual(("", False), self.files())
@@ -412,29 +412,29 @@ class ValuesTest(_Test):
         enable_ensemble_summaries=False,
         enable_subnetwork_summaries=False).train(builders.input_fn())
     # What is found on 3 of 8 batches depends on their order.
-    model = model_lib.Model(
+    setup = setup_lib.SearchSetup(
         searches.make(made), model_dir_lib.ModelDir(self.path),
         tf_compat.RunConfig(model_dir=self.path),
         distributed.RoundRobinStrategy(),
-        model_lib.Rules(adanet.Evaluator(_shuffled, steps=3)),
+        setup_lib.Rules(adanet.Evaluator(_shuffled, steps=3)),
         adanet.ReportMaterializer(_shuffled, steps=3))
-    checkpoint = model.model_dir.latest_checkpoint()
+    checkpoint = setup.model_dir.latest_checkpoint()
     asks = _Requests(self.path, [
-        self.worker(model, name) for name in ("worker:0", "worker:1")])
-    with model.graph(_shuffled, "eval", 1) as built:
+        self.worker(setup, name) for name in ("worker:0", "worker:1")])
+    with setup.graph(_shuffled, "eval", 1) as built:
       shared = shared_evaluation.SharedEvaluation(
-          model, self.connection("chief:0"), built.iteration,
+          setup, self.connection("chief:0"), built.iteration,
           built.iteration.builder_costs, _GENERATION, asks)
       candidates = candidates_lib.of_iteration(built.iteration, checkpoint)
     values = shared.values(candidates)
     self.now += 1
     reports = shared.reports(candidates, ["b"])
     self.assertLen(asks.asked, 2)
-    self._assert_values(model, checkpoint, asks.asked[0].seed, values)
-    self._assert_reports(model, checkpoint, asks.asked[1].seed, reports)
+    self._assert_values(setup, checkpoint, asks.asked[0].seed, values)
+    self._assert_reports(setup, checkpoint, asks.asked[1].seed, reports)
 
-  def _assert_values(self, model, checkpoint, seed, values):
-    expected = candidates_lib.values(_seeded(model, seed), 1, checkpoint)
+  def _assert_values(self, setup, checkpoint, seed, values):
+    expected = candidates_lib.values(_seeded(setup, seed), 1, checkpoint)
     self.assertLen(values, 4)
     self.assertEqual(expected.keys(), values.keys())
     np.testing.assert_allclose(
@@ -443,9 +443,9 @@ class ValuesTest(_Test):
     self.assertAlmostEqual(
         *[values[name] for name in list(expected)[2:]], delta=1e-6)
 
-  def _assert_reports(self, model, checkpoint, seed, reports):
+  def _assert_reports(self, setup, checkpoint, seed, reports):
     expected = candidates_lib.reports(
-        _seeded(model, seed), 1, checkpoint, ["b"])
+        _seeded(setup, seed), 1, checkpoint, ["b"])
     self.assertEqual(["previous_ensemble", "a", "b", "c"],
                      [report.name for report in reports])
     for one, other in zip(expected, reports):
@@ -456,8 +456,8 @@ class ValuesTest(_Test):
       self.assertEqual(one._replace(metrics={}), other._replace(metrics={}))
 
 
-def _seeded(model, seed):
-  return model._replace(config=model.config.replace(tf_random_seed=seed))
+def _seeded(setup, seed):
+  return setup._replace(config=setup.config.replace(tf_random_seed=seed))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ from adanet.engines.cluster import measuring
 from adanet.engines.cluster import shared_evaluation
 from adanet.tf_compat import error_text
 from adanet.training import ending as ending_lib
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
@@ -53,26 +53,26 @@ class _RequestCancelled(Exception):
   """The chief does not wait for an answer any more."""
 
 
-def train(model: model_lib.Model, request: trainer.Request) -> None:
+def train(setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
   """Trains as a worker until training is over.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     request: `Request`. How many steps there are, the chief says.
   """
   with contextlib.closing(connection_lib.connect(
-      model.config, request.wait_timeout_secs)) as connection, (
-          chief_client.opened(model, request, connection.name)) as training:
-    Worker(model, training, connection).train()
+      setup.config, request.wait_timeout_secs)) as connection, (
+          chief_client.opened(setup, request, connection.name)) as training:
+    Worker(setup, training, connection).train()
 
 
 class Worker:
   """A task that trains in the generations of the chief."""
 
-  def __init__(self, model: model_lib.Model, training: trainer.Training,
+  def __init__(self, setup: setup_lib.SearchSetup, training: trainer.Training,
                connection: connection_lib.Connection):
     """Is in no generation yet."""
-    self._model = model
+    self._setup = setup
     self._training = training
     self._connection = connection
     self._chief_client = chief_client.ChiefClient(connection)
@@ -89,7 +89,7 @@ class Worker:
     try:
       while True:
         evaluator = EvaluationWorker(
-            self._model, self._connection, generation)
+            self._setup, self._connection, generation)
         job_state = self._chief_client.wait_until_announced(
             generation, evaluator.answer_if_asked)
         generation = job_state.generation
@@ -109,22 +109,22 @@ class Worker:
     began = time.time()
     client = self._chief_client
     number, generation = job_state.iteration, job_state.generation
-    model = measuring.placed(
-        self._model, measuring.announced_measurements(job_state))
+    setup = measuring.placed(
+        self._setup, measuring.announced_measurements(job_state))
     training = self._training._replace(
         request=self._training.request._replace(
             max_steps=job_state.max_steps,
             deadline=None))  # The chief's counts.
     work = generation_lib.Generation(
-        model, training, self._connection, number, generation)
-    with model.graph(training.request.input_fn, "train", number, work.scope,
+        setup, training, self._connection, number, generation)
+    with setup.graph(training.request.input_fn, "train", number, work.scope,
                      len(job_state.builders)) as built:
       work.check_search(job_state, built.iteration)
       peers = generation_lib.Peers(
-          model, self._connection, built.iteration, generation,
+          setup, self._connection, built.iteration, generation,
           lambda: client.raise_if_changed(generation))
       it = trainer.IterationTraining(
-          model, training, built, trained_lib.Start(number, None),
+          setup, training, built, trained_lib.Start(number, None),
           trainer.TrainingTask(
               self._connection.name, False, work.context._replace(
                   asked_to_stop=lambda: (training.asked_to_stop() or
@@ -190,16 +190,16 @@ class _Watched:
 class EvaluationWorker:
   """A worker that waits, and evaluates the parts that the chief asks for."""
 
-  def __init__(self, model: model_lib.Model,
+  def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection, generation: int):
     """Reads nothing yet.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       connection: `Connection` of this task.
       generation: int, the one that it was in last; 0 for none.
     """
-    self._model = model
+    self._setup = setup
     self._connection = connection
     self._generation = generation
     self._requests = shared_evaluation.EvaluationRequests(
@@ -247,7 +247,7 @@ class EvaluationWorker:
     write(shared_evaluation.Answer(is_done=False))
     try:
       answer = shared_evaluation.Answer(shared_evaluation.evaluated(
-          self._model, request, share,
+          self._setup, request, share,
           lambda session: _Watched(session, check)))
     except _RequestCancelled:
       logging.info("%s ends this: the chief does not wait for it any more.",

@@ -68,9 +68,9 @@ from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
 from adanet.training import merge_checkpoints
-from adanet.training import model as model_lib
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import recording
+from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
@@ -114,18 +114,18 @@ class ExecutorEngine(engine.Engine):
   _search: bytes
   _digest: str
 
-  def __init__(self, model: model_lib.Model, executor: Any):
+  def __init__(self, setup: setup_lib.SearchSetup, executor: Any):
     """Checks the executor.
 
     Args:
-      model: `Model`.
+      setup: `SearchSetup`.
       executor: `concurrent.futures.Executor`.
 
     Raises:
       ValueError: the executor does not fit.
     """
-    super().__init__(model)
-    check_executor(executor, model.config)
+    super().__init__(setup)
+    check_executor(executor, setup.config)
     self._executor = executor
     self._seconds: Dict[str, float] = {}  # Of each builder, the last time.
     self._has_said_one_part = False
@@ -140,21 +140,21 @@ class ExecutorEngine(engine.Engine):
       ValueError: an argument does not fit, or cannot be sent to a worker.
     """
     _check_hooks(request)
-    self._search = pickled_search.dumps(self.model, request)
+    self._search = pickled_search.dumps(self.setup, request)
     self._digest = pickled_search.digest(self._search)
     with self.opened_here(request) as self._training:
       yield self._training
 
   def what_is_saved(self) -> str:
     """See `Engine`."""
-    model_dir = self.model.model_dir
+    model_dir = self.setup.model_dir
     step = model_dir.global_step(model_dir.latest_checkpoint())
     return (f"Stopped: step {step} is saved, and so are the parts of the "
             "iteration, each at its own step. Training goes on from there.")
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`. The parts have evaluated them when they ended."""
-    is_of_all = candidates_lib.needs_all(self.model.rules.evaluator)
+    is_of_all = candidates_lib.needs_all(self.setup.rules.evaluator)
     if not is_of_all and not joining.may_be_compared(self._results):
       is_of_all = True
       logging.warning(
@@ -162,7 +162,7 @@ class ExecutorEngine(engine.Engine):
           "workers, so they are evaluated once more, here.", candidates.number)
     if is_of_all:
       return candidates_lib.values(
-          self.model, candidates.number, candidates.checkpoint)
+          self.setup, candidates.number, candidates.checkpoint)
     return joining.of_first(
         self._results, lambda result: result.compared.values)
 
@@ -170,7 +170,7 @@ class ExecutorEngine(engine.Engine):
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`. The parts have recorded them when they ended."""
-    files = part_files.PartFiles(self.model.model_dir.path, candidates.number)
+    files = part_files.PartFiles(self.setup.model_dir.path, candidates.number)
     yield logits_lib.merged([
         logits_lib.read(files.absolute(result.logits or ""))
         for result in self._results.values()])
@@ -178,9 +178,9 @@ class ExecutorEngine(engine.Engine):
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
     """See `Engine`. The parts have made them when they ended."""
-    if candidates_lib.needs_all(self.model.report_materializer):
+    if candidates_lib.needs_all(self.setup.report_materializer):
       return candidates_lib.reports(
-          self.model, candidates.number, candidates.checkpoint, included)
+          self.setup, candidates.number, candidates.checkpoint, included)
     return [
         report._replace(included_in_final_ensemble=report.name in included)
         for report in candidates_lib.merged_reports(
@@ -196,11 +196,11 @@ class ExecutorEngine(engine.Engine):
     """Removes the parts of the last iteration, when it is decided."""
     if self._iteration is not None:
       part_files.PartFiles(
-          self.model.model_dir.path, self._iteration.number).remove()
+          self.setup.model_dir.path, self._iteration.number).remove()
 
   def _planned(self, start):
     """Returns the `Iteration` without its builders: its future names."""
-    with self.model._replace(part=()).graph(
+    with self.setup._replace(part=()).graph(
         self._training.request.input_fn, "train", start.number) as built:
       return built.iteration
 
@@ -231,7 +231,7 @@ class ExecutorEngine(engine.Engine):
       execution.ExecutorError: the executor is broken. Finished parts are kept.
     """
     began = time.time()
-    model, request = self.model, self._training.request
+    setup, request = self.setup, self._training.request
     self._remove_parts()
     iteration = self._iteration = self._planned(start)
     parts = self._parts(iteration)
@@ -240,27 +240,27 @@ class ExecutorEngine(engine.Engine):
     self._training.report(events.IterationBegan(
         start.number,
         tuple(f"t{start.number}_{name}" for name in iteration.builder_names),
-        names, model.search.max_iteration_steps,
-        model.model_dir.global_step(start.checkpoint), request.max_iterations,
+        names, setup.search.max_iteration_steps,
+        setup.model_dir.global_step(start.checkpoint), request.max_iterations,
         request.max_steps))
-    files = part_files.PartFiles(model.model_dir.path, start.number)
+    files = part_files.PartFiles(setup.model_dir.path, start.number)
     driver = request.retry_until_space(
         lambda: files.begin(start.checkpoint, self._search, self._digest),
-        model.model_dir.path)
+        setup.model_dir.path)
     any_part = part_lib.PartRequest(
         (), len(parts), is_first=False, may_be_late=True,
         compares=choice is None and not candidates_lib.needs_all(
-            model.rules.evaluator), records=any(
+            setup.rules.evaluator), records=any(
             choice is None or choice.name == one.name
             for one in iteration.fitted),
         start=start, max_steps=request.max_steps, stops={},
-        builder_names=iteration.builder_names, model_dir=model.model_dir.path,
+        builder_names=iteration.builder_names, model_dir=setup.model_dir.path,
         driver=driver,
         driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
     seconds_before = max(map(records.total_seconds, self._worker_records(
         start.number, files, parts)), default=0.)
-    recording.mark_resumed(model.model_dir.path)
+    recording.mark_resumed(setup.model_dir.path)
     ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
         iteration.builder_names, iteration.builder_costs)))
     results = self._trained_parts(files, check, {
@@ -274,7 +274,7 @@ class ExecutorEngine(engine.Engine):
     trained = self._merged(iteration, files, results, names)
     for record in self._worker_records(start.number, files, parts):
       recording.write_or_warn(
-          store.Store(model.model_dir.path).write_task, record)
+          store.Store(setup.model_dir.path).write_task, record)
     return trained._replace(seconds=seconds_before + time.time() - began)
 
   def _warn_of_late_parts(self, number, results):
@@ -297,14 +297,14 @@ class ExecutorEngine(engine.Engine):
     request = self._training.request
     has_begun = any(files.attempts(part) for part in parts)
     if has_begun and len(files.drivers()) == 1 and (
-        not self.model.rules.evaluator):
+        not self.setup.rules.evaluator):
       logging.warning(
           "Iteration %d: another search has begun it, and its parts keep what "
           "they have trained. Without an evaluator, they are compared by "
           "moving averages, in which the losses of that search count, too.",
           start.number)
     check = fingerprint_check.FingerprintCheck(
-        self.model, start.number, request.max_iterations,
+        self.setup, start.number, request.max_iterations,
         iteration.builder_names, iteration.graphs,
         has_weights=start.checkpoint is not None or has_begun,
         resumes=has_begun or not start.starts_iteration)
@@ -312,7 +312,7 @@ class ExecutorEngine(engine.Engine):
                  if files.result(part, part_request.driver,
                                  part_request.max_steps))
     if done:
-      with self.model._replace(part=done).graph(
+      with self.setup._replace(part=done).graph(
           request.input_fn, "train", start.number) as built:
         check.write(request.wait_timeout_secs, built.iteration.graphs)
     return check
@@ -362,7 +362,7 @@ class ExecutorEngine(engine.Engine):
             files.absolute(result.checkpoint), [name])[name])
     steps = joining.of_first(results, lambda result: result.steps)
     checkpoint, global_step, is_stop_asked = merge_checkpoints.merge(
-        self.model, self._training,
+        self.setup, self._training,
         [files.absolute(r.checkpoint) for r in joining.longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
@@ -395,7 +395,7 @@ class ExecutorEngine(engine.Engine):
 
     It adds to the records from before an earlier stop in the iteration.
     """
-    history = store.Store(self.model.model_dir.path)
+    history = store.Store(self.setup.model_dir.path)
     worker_records = list(itertools.takewhile(
         lambda record: record is not None, (
             history.task(f"worker:{i}", number) for i in itertools.count())))

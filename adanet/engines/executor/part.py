@@ -25,11 +25,11 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import parts
 from adanet.core import selection
-from adanet.core import summary
 from adanet.core import user_input
 from adanet.engines import local
 from adanet.engines.executor import part_files
@@ -115,7 +115,7 @@ class PartOutcome(NamedTuple):
   worker: str = ""
 
 
-class _Curves(summary.SummaryWriter):
+class _Curves(event_files.SummaryWriter):
   """Writes the curves of a part; the driver writes the search's."""
 
   def add_scalars(self, folder, values, global_step):

@@ -13,18 +13,18 @@ import re
 import sys
 from typing import Any, Tuple
 
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 # cloudpickle gives one by chance to each class that it pickles by its content.
 _CHANCE_ID = re.compile(r"[0-9a-f]{32}")
 
 
-def dumps(model: model_lib.Model, request: trainer.Request) -> bytes:
+def dumps(setup: setup_lib.SearchSetup, request: trainer.Request) -> bytes:
   """Returns a search as bytes.
 
   Args:
-    model: `Model`.
+    setup: `SearchSetup`.
     request: `Request`. Its saving listeners stay here.
 
   Raises:
@@ -33,7 +33,7 @@ def dumps(model: model_lib.Model, request: trainer.Request) -> bytes:
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
   of_model, rest_of_model = _split(
-      model, "search", "rules", "report_materializer")
+      setup, "search", "rules", "report_materializer")
   of_request, rest_of_request = _split(
       request._replace(saving_listeners=()), "input_fn", "hooks")
   try:
@@ -41,8 +41,8 @@ def dumps(model: model_lib.Model, request: trainer.Request) -> bytes:
             cloudpickle.dumps((rest_of_model, rest_of_request)))
   except Exception as error:  # pylint: disable=broad-except
     given = dict(
-        model.search._asdict(), report_materializer=model.report_materializer,
-        config=model.config, **of_request, **model.rules._asdict())
+        setup.search._asdict(), report_materializer=setup.report_materializer,
+        config=setup.config, **of_request, **setup.rules._asdict())
     for name, value in given.items():
       try:
         cloudpickle.dumps(value)
@@ -62,14 +62,14 @@ def _split(values, *names):
   return {name: others.pop(name) for name in names}, others
 
 
-def loads(data: bytes) -> Tuple[model_lib.Model, trainer.Request]:
+def loads(data: bytes) -> Tuple[setup_lib.SearchSetup, trainer.Request]:
   """Returns the search that `dumps` was called with."""
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
   file = io.BytesIO(data)
-  model, request = (dict(some, **others) for some, others in zip(
+  setup, request = (dict(some, **others) for some, others in zip(
       cloudpickle.load(file), cloudpickle.load(file)))
-  return model_lib.Model(**model), trainer.Request(**request)
+  return setup_lib.SearchSetup(**setup), trainer.Request(**request)
 
 
 def digest(data: bytes) -> str:

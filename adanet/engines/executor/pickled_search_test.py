@@ -16,7 +16,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.engines.executor import pickled_search
 from adanet.testing import level
 from adanet.testing import processes
-from adanet.training import model as model_lib
+from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
 # It has a class of its own, which cloudpickle pickles by its content.
@@ -55,24 +55,24 @@ def dumped(model_dir: str = "/a", request: Any = None, rules: Any = None,
       enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
       global_step_combiner_fn=sum, exports=None)
   return pickled_search.dumps(
-      model_lib.Model(
+      setup_lib.SearchSetup(
           iteration.Search(**dict(values, **search)),
           model_dir_lib.ModelDir(model_dir), None,
-          distributed.ReplicationStrategy(), model_lib.Rules(**(rules or {}))),
+          distributed.ReplicationStrategy(), setup_lib.Rules(**(rules or {}))),
       trainer.Request(**dict(dict(input_fn=_read), **(request or {}))))
 
 
 class PickledSearchTest(parameterized.TestCase):
 
   def test_loads(self):
-    model, request = pickled_search.loads(dumped(
+    setup, request = pickled_search.loads(dumped(
         "/b", dict(input_fn=dict, hooks=("hook",), saving_listeners=("here",),
                    max_steps=7),
         dict(patience=3), metric_fn=len))
     self.assertEqual(
-        ("/b", 3, len, 4), (model.model_dir.path, model.rules.patience,
-                            model.search.metric_fn,
-                            model.search.max_iteration_steps))
+        ("/b", 3, len, 4), (setup.model_dir.path, setup.rules.patience,
+                            setup.search.metric_fn,
+                            setup.search.max_iteration_steps))
     self.assertEqual(
         trainer.Request(dict, hooks=("hook",), max_steps=7), request)
 

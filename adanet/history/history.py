@@ -110,6 +110,3 @@ class History(records.Records):
     """
     from adanet.history import picture
     picture.write(self, os.fspath(path))
-
-
-Report = History  # The first name, which is also `adanet.subnetwork.Report`'s.

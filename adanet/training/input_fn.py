@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import scopes
 from adanet.core import user_input
 from adanet.tf_compat import datasets
@@ -255,15 +255,15 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
           _iterator(read(context)) for context in input_contexts[1:]]
       initializers += [iterator.initializer for iterator in iterators]
       if mode != "train":
-        v1.add_to_collection(evaluation.INPUT_CARDINALITY,
+        v1.add_to_collection(evaluator_lib.INPUT_CARDINALITY,
                              v1.data.experimental.cardinality(batch))
       if len(iterators) > 1:
         batch, turn = _in_turns(iterators, batch)
       else:
         batch = iterators[0].get_next()
     elif mode != "train" and input_position.is_the_same(batch):
-      v1.add_to_collection(evaluation.INPUT_CARDINALITY,
-                           v1.constant(evaluation.ENDLESS, v1.int64))
+      v1.add_to_collection(evaluator_lib.INPUT_CARDINALITY,
+                           v1.constant(evaluator_lib.ENDLESS, v1.int64))
     if mode == "train" and not getattr(config, "num_ps_replicas", 0):
       batch = input_position.counted(batch, initializers)
   features, labels = _pair(batch, mode)

@@ -15,7 +15,7 @@ from adanet import waiting
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.engines.cluster import evaluator
+from adanet.engines.cluster import evaluator_task
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import checkpoint_evaluation
@@ -34,7 +34,7 @@ class _Time:
     """Takes dict from a second to a function that is called then."""
     self._now = 0.
     self._what_happens = dict(what_happens)
-    self.clock = evaluator.Clock(
+    self.clock = evaluator_task.Clock(
         lambda: 1000. + self._now, lambda: self._now, self.sleep)
 
   @property
@@ -99,7 +99,7 @@ class _FakeEstimator:
 
 def _evaluator(estimator, spec, job, report, results_file, clock):
   """Returns the evaluator that `train_and_evaluate` would make."""
-  return evaluator.EvaluatorTask(
+  return evaluator_task.EvaluatorTask(
       estimator.config, checkpoint_evaluation.CheckpointEvaluator(
           estimator, spec, None, clock.monotonic),
       name=spec.name, start_delay_secs=spec.start_delay_secs,

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the graph that a `Model` builds, and of a session on it.
+"""Tests of the graph that a `SearchSetup` builds, and of a session on it.
 
 `adanet/core:building_test` has what an iteration is made of.
 """
@@ -19,13 +19,13 @@ from adanet import subnetwork
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import model_dir as model_dir_lib
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
-from adanet.training import input as input_lib
-from adanet.training import model as model_lib
+from adanet.training import input_fn as input_fn_lib
+from adanet.training import setup as setup_lib
 import numpy as np
 
 v1 = tf_compat.v1
@@ -56,12 +56,12 @@ class _ModelCase(parameterized.TestCase):
     super().setUp()
     self._folder = model_dir_lib.ModelDir(self.create_tempdir().full_path)
 
-  def _model(self, strategy=None, ensemblers=None, **arguments):
-    """Returns the model of a search of "a", "b" and "c"."""
+  def _setup(self, strategy=None, ensemblers=None, **arguments):
+    """Returns the setup of a search of "a", "b" and "c"."""
     search = searches.make([builders.Dense(name) for name in "abc"], 4)
     if ensemblers:
       search = search._replace(ensemblers=ensemblers)
-    return model_lib.Model(**{
+    return setup_lib.SearchSetup(**{
         "search": search, "model_dir": self._folder,
         "config": tf_compat.RunConfig(
             model_dir=self._folder.path, tf_random_seed=1),
@@ -82,8 +82,8 @@ class _ModelCase(parameterized.TestCase):
 class RulesTest(absltest.TestCase):
 
   def test_metric_name(self):
-    self.assertEqual("adanet_loss", model_lib.Rules().metric_name)
-    self.assertEqual("mae", model_lib.Rules(evaluation.Evaluator(
+    self.assertEqual("adanet_loss", setup_lib.Rules().metric_name)
+    self.assertEqual("mae", setup_lib.Rules(evaluator_lib.Evaluator(
         builders.input_fn(1), metric_name="mae")).metric_name)
 
 
@@ -94,17 +94,17 @@ class HistoryTest(_ModelCase):
     for number, winner in enumerate(winners):
       if winner:
         self._folder.write_architecture(number, winner)
-    model = self._model()
-    self.assertEqual([], model.history(0))
-    self.assertEqual([(0, winners[0])], model.history(1))
-    self.assertEqual([(0, winners[0])], model.history(2))
-    self.assertEqual([(0, winners[0]), (2, winners[2])], model.history(3))
+    setup = self._setup()
+    self.assertEqual([], setup.history(0))
+    self.assertEqual([(0, winners[0])], setup.history(1))
+    self.assertEqual([(0, winners[0])], setup.history(2))
+    self.assertEqual([(0, winners[0]), (2, winners[2])], setup.history(3))
 
   def test_corrupt_file(self):
     with open(self._folder.architecture_path(0), "w", encoding="utf-8") as f:
       f.write("{")
     with self.assertRaises(architecture_lib.ArchitectureError):
-      self._model().history(1)
+      self._setup().history(1)
 
 
 class GraphTest(_ModelCase):
@@ -112,7 +112,7 @@ class GraphTest(_ModelCase):
   @parameterized.parameters(*level.first([("train",), ("eval",), ("infer",)]))
   def test_whole_iteration(self, mode):
     with v1.Graph().as_default() as outside:
-      with self._model().graph(builders.input_fn(1), mode, 0) as built:
+      with self._setup().graph(builders.input_fn(1), mode, 0) as built:
         graph = v1.get_default_graph()
         self.assertIsNot(outside, graph)
         self.assertIs(graph, built.iteration.global_step.graph)
@@ -138,7 +138,7 @@ class GraphTest(_ModelCase):
       with v1.device("/device:GPU:7"):
         yield
 
-    with self._model().graph(_random_input_fn, "eval", 0, scope) as built:
+    with self._setup().graph(_random_input_fn, "eval", 0, scope) as built:
       self.assertEqual(
           {"/device:GPU:7"}, {spec.subnetwork.logits.device
                               for spec in built.iteration.subnetworks})
@@ -146,17 +146,17 @@ class GraphTest(_ModelCase):
   def test_graph_has_the_seed_of_the_config(self):
     for seed in (None, 5):
       config = tf_compat.RunConfig(tf_random_seed=seed)
-      with self._model(config=config).task_graph(_random_input_fn, "eval"):
+      with self._setup(config=config).task_graph(_random_input_fn, "eval"):
         self.assertEqual(seed, v1.get_default_graph().seed)
 
   @parameterized.parameters(*level.first([("train",), ("eval",)]))
   def test_task_graph_has_the_same_random_input(self, mode):
-    model = self._model()
+    setup = self._setup()
     found = []
-    with model.graph(_random_input_fn, mode, 0) as built:
-      with model.session(built, None) as (session, _):
+    with setup.graph(_random_input_fn, mode, 0) as built:
+      with setup.session(built, None) as (session, _):
         found.append(session.run(built.task.features["x"]))
-    with model.task_graph(_random_input_fn, mode) as (_, task, given):
+    with setup.task_graph(_random_input_fn, mode) as (_, task, given):
       self.assertEmpty(v1.trainable_variables())
       with v1.Session() as session:
         session.run([v1.global_variables_initializer(),
@@ -173,11 +173,11 @@ class GraphTest(_ModelCase):
 
     def read(strategy):
       seen.append(strategy)
-      return input_lib.Input(*_random_input_fn(), [])
+      return input_fn_lib.Input(*_random_input_fn(), [])
 
     given = distributed.RoundRobinStrategy()
-    model = self._model(given, config=self._config(3, 4))
-    with model.graph_on(read, mode, 0) as built:
+    setup = self._setup(given, config=self._config(3, 4))
+    with setup.graph_on(read, mode, 0) as built:
       pass
     strategy, = seen
     self.assertEqual((index, num_workers), (
@@ -202,9 +202,9 @@ class GraphTest(_ModelCase):
                        input_context.input_pipeline_id))
       return (input_fn or builders.input_fn(1))()
 
-    model = self._model(
+    setup = self._setup(
         strategy, config=self._config(index, num_workers), **arguments)
-    with model.graph(own_input_fn, "train", 0,
+    with setup.graph(own_input_fn, "train", 0,
                      num_subnetworks=num_subnetworks) as built:
       turns = 1 if built.input_turn is None else len(built.initializers)
     return contexts[-turns:]
@@ -227,7 +227,7 @@ class GraphTest(_ModelCase):
     x = np.arange(4.).reshape([4, 1])
     found = []
     strategy = distributed.BalancedStrategy(dedicate_parameter_servers=False)
-    with self._model(strategy, config=self._config(1, 2)).graph(
+    with self._setup(strategy, config=self._config(1, 2)).graph(
         _dataset_of(x, x), "train", 0) as built:
       with v1.Session() as session:
         session.run(built.initializers)
@@ -251,7 +251,7 @@ class GraphTest(_ModelCase):
     x = np.arange(4, dtype=np.float32).reshape([4, 1])
     input_fn = inputs.numpy_input_fn(
         {"x": x}, x, 1, num_epochs=num_epochs, shuffle=False)
-    with self._model(config=self._config(1, 4)).graph(
+    with self._setup(config=self._config(1, 4)).graph(
         input_fn, "train", 0) as built:
       with v1.Session() as session:
         session.run(built.initializers)
@@ -268,7 +268,7 @@ class GraphTest(_ModelCase):
             [builders.Dense(name) for name in names], 4)))
 
   def test_applies_head(self):
-    with self._model(applies_head=False).graph(
+    with self._setup(applies_head=False).graph(
         builders.input_fn(1), "eval", 0) as built:
       self.assertFalse(built.task.applies_head)
       self.assertEmpty(built.iteration.candidates)
@@ -290,9 +290,9 @@ class GraphTest(_ModelCase):
         seen.append((previous_ensemble_reports, all_reports))
         return [builders.Dense("a")]
 
-    search = self._model().search._replace(generator=_Seeing())
+    search = self._setup().search._replace(generator=_Seeing())
     for store in (None, _Asked()):
-      with self._model(search=search, report_store=store).graph(
+      with self._setup(search=search, report_store=store).graph(
           builders.input_fn(1), "train", 0):
         pass
     self.assertEqual([0], asked)
@@ -303,7 +303,7 @@ class ShareTest(_ModelCase):
   """Which networks are built, and which of them train."""
 
   def _built(self, number=0, mode="train", **arguments):
-    with self._model(**arguments).graph(
+    with self._setup(**arguments).graph(
         builders.input_fn(1), mode, number) as built:
       return built.iteration
 
@@ -395,7 +395,7 @@ class NotFiniteTest(_ModelCase):
       (None, "the feature 'x'"), (3, "the feature 'x'"), (2, ""), (0, ""))
   def test_of_an_input(self, num_batches, expected):
     input_fn = _dataset_of([[1.], [2.], [_NAN]], [[1.], [1.], [1.]])
-    self.assertEqual(expected, self._model().not_finite(
+    self.assertEqual(expected, self._setup().not_finite(
         input_fn, "train", num_batches))
 
   @parameterized.parameters(
@@ -407,27 +407,27 @@ class NotFiniteTest(_ModelCase):
       modes.append(mode)
       return _dataset_of([[1.], [2.]], [[1.], [float("inf")]])()
 
-    evaluator = evaluation.Evaluator(input_fn, steps=steps)
+    evaluator = evaluator_lib.Evaluator(input_fn, steps=steps)
     self.assertEqual(names and (
         f" The input of the evaluator has NaN or infinity in {names}."),
-                     self._model(rules=model_lib.Rules(
+                     self._setup(rules=setup_lib.Rules(
                          evaluator)).not_finite_of_evaluator())
     self.assertEqual(["eval"], modes)
 
   def test_without_an_evaluator(self):
-    self.assertEqual("", self._model().not_finite_of_evaluator())
+    self.assertEqual("", self._setup().not_finite_of_evaluator())
 
 
 class SessionTest(_ModelCase):
 
   @level.gate
   def test_values_of_a_checkpoint(self):
-    model = self._model()
+    setup = self._setup()
     prefix = os.path.join(self._folder.path, "of-test")
     name = "adanet/iteration_0/subnetwork_t0_b/hidden"
-    with model.graph(builders.input_fn(1), "eval", 0) as built:
+    with setup.graph(builders.input_fn(1), "eval", 0) as built:
       variable, = (v for v in v1.global_variables() if v.op.name == name)
-      with model.session(built, None) as (session, coordinator):
+      with setup.session(built, None) as (session, coordinator):
         initial = session.run(variable)
         self.assertFalse(coordinator.should_stop())
         session.run(v1.assign_add(variable, np.ones_like(initial)))
@@ -435,9 +435,9 @@ class SessionTest(_ModelCase):
       self.assertTrue(coordinator.should_stop())
       with self.assertRaises(RuntimeError):
         session.run(variable)
-      opened = model.open_session(built, prefix)
+      opened = setup.open_session(built, prefix)
       self.addCleanup(opened.close)
-      with model.session(
+      with setup.session(
           built, prefix, "adanet/iteration_0/") as (session, _):
         # They are new, whatever the checkpoint has.
         np.testing.assert_array_equal(initial, session.run(variable))
@@ -449,15 +449,15 @@ class SessionTest(_ModelCase):
 
   def test_checkpoint_of_another_search(self):
     prefix = os.path.join(self._folder.path, "of-test")
-    with self._model(part=("a",)).graph(
+    with self._setup(part=("a",)).graph(
         builders.input_fn(1), "eval", 0) as built:
-      with self._model().session(built, None) as (session, _):
+      with self._setup().session(built, None) as (session, _):
         v1.train.Saver().save(session, prefix)
-    model = self._model(part=("b",))
-    with model.graph(builders.input_fn(1), "eval", 0) as built:
+    setup = self._setup(part=("b",))
+    with setup.graph(builders.input_fn(1), "eval", 0) as built:
       with self.assertRaisesRegex(
           checkpoints.CheckpointError, "has no variable .*t0_b"):
-        model.open_session(built, prefix)
+        setup.open_session(built, prefix)
 
 
 if __name__ == "__main__":

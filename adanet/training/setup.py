@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A search and its model_dir: builds the graph for the latest state."""
+"""What a search needs to train: builds the graphs of its iterations."""
 
 import contextlib
 import functools
@@ -13,11 +13,11 @@ from adanet.core import architecture as architecture_lib
 from adanet.core import building
 from adanet.core import iteration as iteration_lib
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import reports
+from adanet.core import report_store as report_store_lib
 from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.distributed import placement
-from adanet.training import input as input_lib
+from adanet.training import input_fn as input_fn_lib
 from adanet.training import sessions
 
 # Evaluation and export build the whole graph locally, and read all input.
@@ -67,7 +67,7 @@ class Rules(NamedTuple):
     return self.evaluator.metric_name if self.evaluator else "adanet_loss"
 
 
-class Model(NamedTuple):
+class SearchSetup(NamedTuple):
   """A search, where it lies, and where it runs.
 
   Attributes:
@@ -94,7 +94,7 @@ class Model(NamedTuple):
   placement: distributed.PlacementStrategy
   rules: Rules = Rules()
   report_materializer: Any = None
-  report_store: Optional[reports.ReportStore] = None
+  report_store: Optional[report_store_lib.ReportStore] = None
   part: Optional[Tuple[str, ...]] = None
   stops: Mapping[str, int] = {}
   only: Optional[architecture_lib.Architecture] = None
@@ -174,7 +174,7 @@ class Model(NamedTuple):
       num_batches: see `input.not_finite`.
       num_subnetworks: int, see `graph`; only to train.
     """
-    return input_lib.not_finite(
+    return input_fn_lib.not_finite(
         lambda: self._reader(input_fn, mode, num_subnetworks)(
             self._strategy(mode)), num_batches)
 
@@ -191,7 +191,7 @@ class Model(NamedTuple):
 
   @contextlib.contextmanager
   def graph_on(self, read: Callable[[distributed.PlacementStrategy],
-                                    input_lib.Input],
+                                    input_fn_lib.Input],
                mode: str, number: int, scope: Callable[
                    [], ContextManager[Any]] =
                contextlib.nullcontext) -> Iterator[BuiltGraph]:
@@ -216,7 +216,7 @@ class Model(NamedTuple):
 
   def task_graph(self, input_fn: Callable[..., Any], mode: str
                 ) -> ContextManager[Tuple[
-                    Any, subnetworks.LearningTask, input_lib.Input]]:
+                    Any, subnetworks.LearningTask, input_fn_lib.Input]]:
     """Builds a graph that has only the input, but is else as that of `graph`.
 
     Random ops of an input without seeds get the same ones in both.
@@ -246,7 +246,7 @@ class Model(NamedTuple):
     num_workers = strategy.config.num_worker_replicas
     if self.part is not None or num_workers == 1:
       return [context(1, 0)]  # A part has the batches of one process.
-    takes_context = input_lib.takes_input_context(input_fn)
+    takes_context = input_fn_lib.takes_input_context(input_fn)
     own = None if takes_context else context(1, 0)
     if takes_context and getattr(input_fn, "is_endless", False):
       # Each worker reads all rows, in an order of its own.
@@ -271,7 +271,7 @@ class Model(NamedTuple):
       mode: see `graph_on`.
       num_subnetworks: int, those of the iteration, or function that returns it.
     """
-    return lambda strategy: input_lib.call(
+    return lambda strategy: input_fn_lib.call(
         input_fn, mode, self.config, self._input_contexts(
             input_fn, strategy, num_subnetworks))
 

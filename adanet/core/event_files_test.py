@@ -15,8 +15,8 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.core import event_files
 from adanet.core import scoped_summary
-from adanet.core import summary as summary_lib
 import numpy as np
 
 _SUBNETWORK = "adanet/iteration_0/subnetwork_t0_dnn"
@@ -288,7 +288,7 @@ class SummaryWriterTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.model_dir = self.create_tempdir().full_path
-    self.writer = summary_lib.SummaryWriter(self.model_dir)
+    self.writer = event_files.SummaryWriter(self.model_dir)
     self.addCleanup(self.writer.close)
 
   def _events(self, folder):
@@ -336,7 +336,7 @@ class SummaryWriterTest(parameterized.TestCase):
 
   def test_a_second_writer_overwrites_nothing(self):
     for step in range(3):
-      writer = summary_lib.SummaryWriter(self.model_dir)
+      writer = event_files.SummaryWriter(self.model_dir)
       self._add(writer, "subnetwork", "t0_dnn", 1., step)
       writer.close()
     self.assertEqual([0, 1, 2],
@@ -386,7 +386,7 @@ class SummaryWriterTest(parameterized.TestCase):
     self.assertContainsSubset(["graph_def", "meta_graph_def"], kinds)
 
 
-class _OnDisk(summary_lib.EventFile):
+class _OnDisk(event_files.EventFile):
   """Has no space, as long as a test says so."""
 
   is_full = True
@@ -403,7 +403,7 @@ class EventFileTest(absltest.TestCase):
 
   def test_writes(self):
     folder = self.create_tempdir().full_path
-    file = summary_lib.EventFile(folder)
+    file = event_files.EventFile(folder)
     self.assertEmpty(os.listdir(folder))
     file.start(3)
     file.add(self._summary(), 3)
@@ -413,7 +413,7 @@ class EventFileTest(absltest.TestCase):
         os.path.join(folder, name)))
     self.assertEqual([3, 3], [event.step for event in found[1:]])
 
-  @mock.patch.object(summary_lib, "_RETRY_SECS", 0.)
+  @mock.patch.object(event_files, "_RETRY_SECS", 0.)
   def test_full_disk(self):
     folder = self.create_tempdir().full_path
     file = _OnDisk(folder)

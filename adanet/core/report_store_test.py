@@ -7,7 +7,7 @@ import struct
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import reports
+from adanet.core import report_store as report_store_lib
 from adanet.subnetwork import report as report_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 import hypothesis
@@ -43,7 +43,7 @@ class ReportStoreTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = os.path.join(self.create_tempdir().full_path, "report")
-    self._store = reports.ReportStore(self._folder)
+    self._store = report_store_lib.ReportStore(self._folder)
 
   def _set_content(self, content):
     os.makedirs(self._folder, exist_ok=True)
@@ -120,7 +120,7 @@ class ReportStoreTest(parameterized.TestCase):
     self._store.write(0, [_DEEP])
     before = self._content()
     with self.assertRaisesRegex(
-        reports.ReportError,
+        report_store_lib.ReportError,
         r"^the report of deep of iteration 1: hparams\['x'\]=.*" + problem):
       self._store.write(1, [_DEEP._replace(hparams={"x": value})])
     self.assertEqual(before, self._content())
@@ -136,14 +136,14 @@ class ReportStoreTest(parameterized.TestCase):
       if size == whole_record:
         self.assertEqual([_of(0, _DEEP)], self._store.read())
         continue
-      with self.assertRaisesRegex(reports.ReportError,
+      with self.assertRaisesRegex(report_store_lib.ReportError,
                                   "^" + self._store.path) as context:
         self._store.for_generator(2)
       self.assertNotIn("\n", str(context.exception))
 
   def test_record_of_something_else(self):
     self._set_content(struct.pack("<QI", 3, 0) + b"\xff\xff\xff" + b"0000")
-    with self.assertRaisesRegex(reports.ReportError,
+    with self.assertRaisesRegex(report_store_lib.ReportError,
                                 "^" + self._store.path) as context:
       self._store.read()
     self.assertNotIn("\n", str(context.exception))

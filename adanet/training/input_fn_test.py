@@ -8,9 +8,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import inputs
 from adanet import tf_compat
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.testing import builders
-from adanet.training import input as input_lib
+from adanet.training import input_fn as input_fn_lib
 import numpy as np
 
 v1 = tf_compat.v1
@@ -37,7 +37,7 @@ class _Series:
 
 
 def _call(input_fn, mode="train"):
-  return input_lib.call(input_fn, mode, tf_compat.RunConfig(), [_CONTEXT])
+  return input_fn_lib.call(input_fn, mode, tf_compat.RunConfig(), [_CONTEXT])
 
 
 def _made_before(make):
@@ -143,7 +143,7 @@ class CallTest(parameterized.TestCase):
   def test_is_endless(self, input_fn, expected):
     with v1.Graph().as_default(), v1.Session() as session:
       _call(input_fn, "eval")
-      self.assertEqual(expected, evaluation.is_endless(session))
+      self.assertEqual(expected, evaluator_lib.is_endless(session))
 
 
 class NotFiniteTest(parameterized.TestCase):
@@ -152,7 +152,7 @@ class NotFiniteTest(parameterized.TestCase):
     def input_fn():
       return v1.data.Dataset.from_tensor_slices((features, labels)).batch(8)
 
-    return input_lib.not_finite(lambda: _call(input_fn, "eval"), num_batches)
+    return input_fn_lib.not_finite(lambda: _call(input_fn, "eval"), num_batches)
 
   @parameterized.named_parameters(
       ("nothing", {"x": _FEATURES}, _LABELS, ""),
@@ -172,7 +172,7 @@ class NotFiniteTest(parameterized.TestCase):
     self.assertEqual(expected, self._names(_FEATURES, labels, num_batches))
 
   def test_input_that_fails_has_none(self):
-    self.assertEqual("", input_lib.not_finite(lambda: _call(None), None))
+    self.assertEqual("", input_fn_lib.not_finite(lambda: _call(None), None))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.core import evaluation
+from adanet.core import evaluator as evaluator_lib
 from adanet.core import user_input
 from adanet.subnetwork import report as report_lib
 import numpy as np
@@ -33,7 +33,7 @@ class EvaluatorTest(parameterized.TestCase):
 
   @parameterized.parameters((None, 3.), (2, 1.5), (5, 3.))
   def test_mean_over_batches(self, steps, expected):
-    evaluator = evaluation.Evaluator(_input_fn, steps=steps)
+    evaluator = evaluator_lib.Evaluator(_input_fn, steps=steps)
     np.testing.assert_allclose(
         [expected, 2 * expected],
         self._evaluate(evaluator, lambda batch: [
@@ -41,7 +41,7 @@ class EvaluatorTest(parameterized.TestCase):
             for factor in (1., 2.)]))
 
   def test_named_metric(self):
-    evaluator = evaluation.Evaluator(_input_fn, "square")
+    evaluator = evaluator_lib.Evaluator(_input_fn, "square")
     tf = tf_compat.v1
     np.testing.assert_allclose(
         [41 / 3.],
@@ -51,32 +51,33 @@ class EvaluatorTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (0, user_input.EmptyInputError, "the input has no batch"),
-      (evaluation.ENDLESS, ValueError, "steps=None, and the input has no end"),
+      (evaluator_lib.ENDLESS, ValueError,
+       "steps=None, and the input has no end"),
       (2**41, ValueError, "steps=None, and the input has no end: say how many"))
   def test_bad_input(self, cardinality, error, message):
     tf = tf_compat.v1
 
     def metrics():
       tf.add_to_collection(
-          evaluation.INPUT_CARDINALITY, tf.constant(cardinality, tf.int64))
+          evaluator_lib.INPUT_CARDINALITY, tf.constant(cardinality, tf.int64))
       batch = tf.data.make_one_shot_iterator(
           tf.data.Dataset.range(0)).get_next()
       return {"adanet_loss": tf.metrics.mean(batch)}
 
     with self.assertRaisesRegex(
         error, f"^Evaluation of the ensembles: {message}"):
-      self._evaluate(evaluation.Evaluator(_input_fn), lambda _: [metrics()])
+      self._evaluate(evaluator_lib.Evaluator(_input_fn), lambda _: [metrics()])
     with tf.Graph().as_default(), tf.Session() as session, \
          self.assertRaisesRegex(
              error, f"^Evaluation of the reports: {message}"):
       reports = {"a": report_lib.Report({}, {}, metrics())}
       session.run(tf.local_variables_initializer())
-      evaluation.ReportMaterializer(_input_fn).materialize_subnetwork_reports(
-          session, 0, reports, [])
+      evaluator_lib.ReportMaterializer(
+          _input_fn).materialize_subnetwork_reports(session, 0, reports, [])
 
   def test_second_evaluation_starts_anew(self):
     tf = tf_compat.v1
-    evaluator = evaluation.Evaluator(_input_fn, steps=1)
+    evaluator = evaluator_lib.Evaluator(_input_fn, steps=1)
     with tf.Graph().as_default(), tf.Session() as session:
       metrics = [{"adanet_loss": tf.metrics.mean(evaluator.input_fn())}]
       # TensorFlow warns of ops that are added behind those that it has run.
@@ -87,7 +88,7 @@ class EvaluatorTest(parameterized.TestCase):
   def test_log_says_how_far_it_is(self):
     with self.assertLogs(level="INFO") as logs:
       self._evaluate(
-          evaluation.Evaluator(lambda: tf_compat.v1.constant(0.), steps=40),
+          evaluator_lib.Evaluator(lambda: tf_compat.v1.constant(0.), steps=40),
           lambda batch: [{"adanet_loss": (batch, batch)}])
     self.assertEqual(
         [f"Evaluation of the ensembles: {4 * i} of 40 batches."
@@ -96,11 +97,11 @@ class EvaluatorTest(parameterized.TestCase):
 
   def test_says_that_an_input_may_have_no_end(self):
     tf = tf_compat.v1
-    clock = self.enter_context(mock.patch.object(evaluation, "time"))
+    clock = self.enter_context(mock.patch.object(evaluator_lib, "time"))
     clock.monotonic.side_effect = itertools.count(0, 20).__next__
     with self.assertLogs(level="WARNING") as logs:
       self._evaluate(
-          evaluation.Evaluator(lambda: tf.data.make_one_shot_iterator(
+          evaluator_lib.Evaluator(lambda: tf.data.make_one_shot_iterator(
               tf.data.Dataset.range(13)).get_next()),
           lambda batch: [{"adanet_loss": (tf.constant(0.), batch)}])
     self.assertEqual(
@@ -110,10 +111,10 @@ class EvaluatorTest(parameterized.TestCase):
         [record.getMessage() for record in logs.records])
 
   @parameterized.parameters(
-      (evaluation.Evaluator.Objective.MINIMIZE, 2),
-      (evaluation.Evaluator.Objective.MAXIMIZE, 1))
+      (evaluator_lib.Evaluator.Objective.MINIMIZE, 2),
+      (evaluator_lib.Evaluator.Objective.MAXIMIZE, 1))
   def test_objective(self, objective, best):
-    evaluator = evaluation.Evaluator(_input_fn, objective=objective)
+    evaluator = evaluator_lib.Evaluator(_input_fn, objective=objective)
     self.assertEqual(objective, evaluator.objective)
     self.assertEqual(best, evaluator.objective_fn([float("nan"), 3., 1., 2.]))
 
@@ -123,7 +124,7 @@ class EvaluatorTest(parameterized.TestCase):
         error, "^metric_name='auc': expected a metric that every ensemble "
         "has: accuracy, adanet_loss.$"):
       self._evaluate(
-          evaluation.Evaluator(_input_fn, "auc"),
+          evaluator_lib.Evaluator(_input_fn, "auc"),
           lambda batch: [{"adanet_loss": (batch, batch),
                           "accuracy": (batch, batch)}])
 
@@ -133,10 +134,10 @@ class EvaluatorTest(parameterized.TestCase):
       ({"steps": -1}, "^steps=-1: expected a positive number"))
   def test_bad_arguments(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):
-      evaluation.Evaluator(_input_fn, **arguments)
+      evaluator_lib.Evaluator(_input_fn, **arguments)
     if "steps" in arguments:
       with self.assertRaisesRegex(ValueError, message):
-        evaluation.ReportMaterializer(_input_fn, **arguments)
+        evaluator_lib.ReportMaterializer(_input_fn, **arguments)
 
 
 class ReportMaterializerTest(parameterized.TestCase):
@@ -167,7 +168,7 @@ class ReportMaterializerTest(parameterized.TestCase):
       }
 
     reports = self._materialize(
-        evaluation.ReportMaterializer(_input_fn, steps),
+        evaluator_lib.ReportMaterializer(_input_fn, steps),
         make_reports, ["deep"])
     self.assertEqual([
         report_lib.MaterializedReport(
@@ -185,13 +186,13 @@ class ReportMaterializerTest(parameterized.TestCase):
 
   def test_without_metrics_an_endless_input_is_not_read(self):
     report, = self._materialize(
-        evaluation.ReportMaterializer(lambda: None),
+        evaluator_lib.ReportMaterializer(lambda: None),
         lambda _: {"a": report_lib.Report({"x": 1}, {}, {})})
     self.assertEqual({"x": 1}, report.hparams)
 
   def test_no_reports(self):
     self.assertEqual([], self._materialize(
-        evaluation.ReportMaterializer(_input_fn), lambda _: {}))
+        evaluator_lib.ReportMaterializer(_input_fn), lambda _: {}))
 
 
 if __name__ == "__main__":
