@@ -377,6 +377,17 @@ class LiveCasesTest(parameterized.TestCase):
     keras.models.load_model(path, compile=False)  # Knows no own_loss.
 
   @level.gate
+  def test_rows_that_depend_on_their_batch(self):
+    make = lambda: keras.Sequential([
+        L.Lambda(lambda x: x - keras.ops.mean(x, 0)), L.Dense(1)])
+    search = self._fit(make, "mse", _X[:60], _Y[:60],
+                       validation_data=(_X[60:], _Y[60:]))
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"],
+        search.model.evaluate(_X[60:], _Y[60:], batch_size=256, verbose=0),
+        places=4)
+
+  @level.gate
   def test_22_outputs_go_by_position(self):
     def made(count_first=True, depth=1):
       def make():
