@@ -63,6 +63,12 @@ def _draws():
       keras.layers.Lambda(lambda x: tf.nn.softmax(tf.matmul(x, constant)))])
 
 
+def _with_classes():
+  inputs = keras.Input([4])
+  outputs = keras.layers.Dense(3, "softmax")(inputs)
+  return keras.Model(inputs, [outputs, keras.ops.argmax(outputs, -1)])
+
+
 _OUTER = keras.layers.Dense(4, name="outer")
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
@@ -118,6 +124,8 @@ _MISTAKES = {
                "models['a'] returns numbers that are not probabilities"),
     "outputs": ({"models": {"a": _make(3), "b": _make(4)}}, {},
                 "models['b'] returns [None, 4], and models['a'] [None, 3]"),
+    "classes": ({"models": {"a": _with_classes}, "loss": [_SPARSE, None]}, {
+        "y": [_Y, _Y]}, "models['a'] returns an output of the type int32"),
     "shape": ({"models": {"a": _two_outputs}, "loss": "mse"}, {},
               "models['a']: "),
     "no_y": ({}, {"y": None},

@@ -113,12 +113,14 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
     _check_again(network, rows.layout(), len(tasks) * len(data) > 1)
     found[task.owner] = digest.of_model(model, task.function)
     names.append(getattr(model, "output_names", None))
+    example = network.example()
+    _check_floats(task.owner, example)
     if first is None:
-      first = network.example(), task
+      first = example, task
       _check_values(network, rows)
       _check_range(network, given.loss)
     else:
-      _check_same(first[0], first[1].owner, network.example(), task.owner)
+      _check_same(first[0], first[1].owner, example, task.owner)
     if given.loss is None:
       compiled = _same_loss(compiled, task.owner, model)
     size = model.count_params()
@@ -243,6 +245,16 @@ def _same_loss(before, owner, model):
   except Exception:  # A function of the user.  # pylint: disable=broad-except
     pass
   return owner, text, loss, metrics, weights
+
+
+def _check_floats(owner, example):
+  """Raises an error if a model has an output that has no mean."""
+  for array in example.outputs:
+    if array.dtype.kind not in "fc":
+      raise ValueError(
+          f"{owner} returns an output of the type {array.dtype.name}: expected "
+          "floats, because an ensemble is the mean of its members' outputs. "
+          "Leave this output out, and compute it from those of search.model.")
 
 
 def _check_same(one, first, other, owner):
