@@ -3,7 +3,9 @@
 """The ensemble as one functional Keras model, made of public layers."""
 
 from collections.abc import Mapping
+import os
 import re
+import tempfile
 from typing import Any, NamedTuple
 import warnings
 
@@ -190,6 +192,40 @@ def _own_shapes(model, given):
   return [tuple(one.shape) for one in flat]
 
 
+def _with_own_layers(model, known):
+  """Returns a model whose layers no other member has.
+
+  Layers that were made outside of the functions, frozen or adapted to data, are
+  in several members, and Keras's files would have their weights once.
+
+  Args:
+    model: `keras.Model`.
+    known: set with the ids of the layers of the other members; it gets those of
+      this one.
+  """
+  def own(layer):
+    if not known.intersection(map(id, (layer, *network.layers(layer)))):
+      return layer
+    is_model = isinstance(layer, keras.Model)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), (
+        keras.saving.custom_object_scope({type(layer).__name__: type(layer)})):
+      warnings.simplefilter("ignore")  # A Sequential has no Input of its own.
+      path = os.path.join(folder, "layer.keras")
+      (layer if is_model else keras.Sequential([layer])).save(path)
+      copy = keras.saving.load_model(path, compile=False, safe_mode=False)
+    return copy if is_model else copy.layers[0]
+
+  # Keras copies no model of a user's own class, and needs no copy of Inputs.
+  if type(model).__module__.startswith("keras.") and not model.run_eagerly and (
+      known.intersection(map(id, network.layers(model)))):
+    try:
+      model = keras.models.clone_model(model, clone_function=own)
+    except Exception:  # Keras does not copy a layer. pylint: disable=broad-except
+      pass
+  known.update(map(id, network.layers(model)))
+  return model
+
+
 def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
              compiling: making.Compiling, names: list[str] | None) -> Any:
   """Returns the model whose outputs are the members' weighted sums.
@@ -206,12 +242,14 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
   known = {one.name for one in keras.tree.flatten(x) if one is not None}
   # Those of outputs are the user's: names of losses and metrics.
   taken = known.union(names or ())
+  layers: set[int] = set()
   for name, weight, model in members:
     # TensorFlow takes few characters in names.
     name = re.sub("[^A-Za-z0-9_.-]+", "_", name).strip("_.-") or "member"
     while name in taken:
       name += "_"
     taken.add(name)
+    model = _with_own_layers(model, layers)
     model.name = name
     # Else a file could be read only with the losses of all members.
     model.compiled = False

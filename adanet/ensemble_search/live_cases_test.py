@@ -313,10 +313,15 @@ class LiveCasesTest(parameterized.TestCase):
   def test_16_h5_of_two_members(self):
     models = {"a": lambda: keras.Sequential([L.Dense(4, "tanh"), L.Dense(1)]),
               "b": lambda: keras.Sequential([L.Dense(9, "tanh"), L.Dense(1)])}
-    search = self._fit(models, "mse", _X, _X[:, :1] * _X[:, 1:2], epochs=6,
+    search = self._fit(models, "mse", _X[:60], _Y[:60] * _X[:60, 1:2], epochs=6,
+                       validation_data=(_X[60:], _Y[60:] * _X[60:, 1:2]),
                        iterations=2, search={"optimizer": O.Adam(.05)})
     self.assertGreater(len(search.members), 1)
     model = search.model
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"], model.evaluate(
+            _X[60:], _Y[60:] * _X[60:, 1:2], batch_size=256, verbose=0),
+        places=4)
     for ending in (".h5", ".keras"):
       path = os.path.join(self.create_tempdir().full_path, "model" + ending)
       model.save(path)
@@ -375,6 +380,39 @@ class LiveCasesTest(parameterized.TestCase):
     path = os.path.join(self.create_tempdir().full_path, "model.keras")
     model.save(path)
     keras.models.load_model(path, compile=False)  # Knows no own_loss.
+
+  @level.gate
+  def test_file_of_members_with_the_same_layers(self):
+    normalize = L.Normalization()
+    normalize.adapt(3 * _X + 1)
+    words = L.IntegerLookup(output_mode="count")
+    words.adapt(np.arange(-3, 4))
+    base = keras.Sequential([keras.Input([4]), L.Dense(6, "tanh")])
+    base.trainable = False
+
+    def functional():
+      i = keras.Input([4])
+      return keras.Model(i, L.Dense(1)(L.Concatenate()([
+          L.Dense(9, "tanh")(base(normalize(i))),
+          words(keras.ops.cast(i, "int64"))])))
+
+    search = self._fit({
+        "functional": functional, "sequential": lambda: keras.Sequential([
+            normalize, base, L.Dense(9, "tanh"), L.Dense(1)])},
+                       "mse", _X[:60], _Y[:60] * _X[:60, 1:2], epochs=6,
+                       validation_data=(_X[60:], _Y[60:] * _X[60:, 1:2]),
+                       iterations=2, search={"optimizer": O.Adam(.05)})
+    self.assertGreater(len(search.members), 1)
+    model = search.model
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"], model.evaluate(
+            _X[60:], _Y[60:] * _X[60:, 1:2], batch_size=256, verbose=0),
+        places=4)
+    path = os.path.join(self.create_tempdir().full_path, "model.keras")
+    model.save(path)
+    np.testing.assert_array_equal(
+        model.predict(_X, verbose=0),
+        keras.models.load_model(path).predict(_X, verbose=0))
 
   @level.gate
   def test_rows_that_depend_on_their_batch(self):

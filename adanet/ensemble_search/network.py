@@ -7,7 +7,7 @@ What happens is what `Model.fit` does on the same batches, with
 `EarlyStopping(patience=..., restore_best_weights=True)`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import time
 from typing import Any, NamedTuple
 
@@ -400,21 +400,21 @@ def _states(model):
   known = {id(one) for one in model.weights}
   return [one for one in (*model.variables, *model.metrics_variables)
           if id(one) not in known] + [
-              one for layer in _layers(model)
+              one for layer in layers(model)
               if getattr(layer, "lora_enabled", False)
               for one in layer.weights]
 
 
-def _layers(model):
+def layers(model: Any) -> Iterator[Any]:
   """Yields all layers of a model."""
   for layer in getattr(model, "layers", ()):
     yield layer
-    yield from _layers(layer)
+    yield from layers(layer)
 
 
 def reset_states(model: Any) -> None:
   """Resets the states of stateful layers."""
-  for layer in _layers(model):
+  for layer in layers(model):
     if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
       layer.reset_state()
 
