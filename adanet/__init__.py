@@ -28,7 +28,7 @@ _MODULES = {
     "PartError": "adanet.engines.executor.execution",
     "ReportMaterializer": "adanet.core.evaluator",
     "Subnetwork": "adanet.subnetwork",
-    "Summary": "adanet.subnetwork.summary",
+    "Summary": "adanet.subnetwork",
     "TrainSpec": "adanet.estimator.specs",
     "WeightedSubnetwork": "adanet.ensemble",
     "end_with_program": "adanet.launch.processes",
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
   from adanet.engines.executor.execution import ExecutorError
   from adanet.engines.executor.execution import PartError
   from adanet.subnetwork import Subnetwork
-  from adanet.subnetwork.summary import Summary
+  from adanet.subnetwork import Summary
 else:
   _module = _submodules.importer(
       __name__, "distributed", "ensemble", "estimator", "heads", "history",

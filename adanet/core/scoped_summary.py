@@ -16,7 +16,7 @@ import re
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from adanet import tf_compat
-from adanet.subnetwork import summary as interface
+from adanet.subnetwork import generator as subnetwork_lib
 
 # For ops that write several values: the word in the tags, and the attribute
 # with the number of values.
@@ -42,7 +42,7 @@ _WRITING = {
 _NUMBERED = re.compile(r"(.*[^/])_([1-9][0-9]*)$")
 
 
-class ScopedSummary(interface.Summary):
+class ScopedSummary(subnetwork_lib.Summary):
   """The summaries of a subnetwork, of an ensemble, or of the search.
 
   Attributes:

@@ -6,10 +6,10 @@ from adanet.subnetwork.generator import Builder
 from adanet.subnetwork.generator import Generator
 from adanet.subnetwork.generator import SimpleGenerator
 from adanet.subnetwork.generator import Subnetwork
+from adanet.subnetwork.generator import Summary
 from adanet.subnetwork.generator import TrainOpSpec
 from adanet.subnetwork.report import MaterializedReport
 from adanet.subnetwork.report import Report
-from adanet.subnetwork.summary import Summary
 
 __all__ = [
     "Builder",
