@@ -109,8 +109,8 @@ def _train(connection, job, task_type, index):
         search.input_fn, max_iterations=1, wait_timeout_secs=_TIMEOUT_SECS),
                                 stops, ends.report)
     if config.is_chief:
-      loop.train(chief_engine.MeasuredChief(setup, cluster, training),
-                 training.request)
+      loop.SearchLoop(chief_engine.MeasuredChief(
+          setup, cluster, training)).train(training.request)
     else:
       worker.Worker(setup, training, cluster).train()
     return Done(ends.time if config.is_chief else None, processor.secs[True],

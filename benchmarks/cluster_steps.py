@@ -220,8 +220,8 @@ def main(model_dir, num_turns):
         stops, turns.report,
         event_files.SummaryWriter(model_dir) if config.is_chief else None)
     if config.is_chief:
-      loop.train(chief_engine.MeasuredChief(setup, connection, training),
-                 training.request)
+      loop.SearchLoop(chief_engine.MeasuredChief(
+          setup, connection, training)).train(training.request)
     else:
       worker.Worker(setup, training, connection).train()
 

@@ -11,7 +11,7 @@ from adanet.estimator import arguments
 from adanet.estimator import best_ensemble
 from adanet.estimator import evaluation
 from adanet.estimator import prediction
-from adanet.search import answering_winner
+from adanet.search import search_files
 from adanet.tf_compat import checkpoint_file
 from adanet.training import arrays
 from adanet.training import setup as setup_lib
@@ -30,7 +30,7 @@ class Answering:
     """Reads nothing yet."""
     self._setup = setup
     self._folder: model_dir_lib.ModelDir = setup.model_dir
-    self._winner = answering_winner.AnsweringWinner()
+    self._winner = search_files.AnsweringWinner()
 
   def _best(self, checkpoint_path):
     """Returns the `BestEnsemble` of a checkpoint; None for the latest."""

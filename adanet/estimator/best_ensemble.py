@@ -8,7 +8,7 @@ from typing import Any, Iterator, Optional, Tuple
 from adanet.core import ensembles
 from adanet.core import iteration as iteration_lib
 from adanet.engines import local
-from adanet.search import answering_winner
+from adanet.search import search_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
 from adanet.training import fitting
@@ -26,7 +26,7 @@ class BestEnsemble:
   """
 
   def __init__(self, setup: setup_lib.SearchSetup,
-               answering: answering_winner.AnsweringWinner,
+               answering: search_files.AnsweringWinner,
                checkpoint: Optional[str]):
     """Finds out who has won, if that is known.
 

@@ -44,13 +44,11 @@ import time
 from typing import Optional, Union
 
 from adanet import log as logging
-from adanet.core import architecture as architecture_lib
 from adanet.core import events
 from adanet.core import selection
 from adanet.engines import engine as engine_lib
 from adanet.progress import event_text
 from adanet.progress import reporter
-from adanet.search import answering_winner
 from adanet.search import search_files
 from adanet.search import winner as winner_lib
 from adanet.training import ending as ending_lib
@@ -63,37 +61,30 @@ _Ending = ending_lib.Ending
 _Next = Union[trained_lib.Start, str]  # A start, or why there is none.
 
 
-def train(engine: engine_lib.Engine, request: trainer.Request,
-          files: Optional[search_files.SearchFiles] = None) -> None:
-  """Trains until the search ends, or its steps, its time or its input do.
-
-  Args:
-    engine: `Engine`.
-    request: `Request`.
-    files: `SearchFiles`; None for the engine's model_dir.
-
-  Raises:
-    selection.AllNaNError: no candidate can win.
-    KeyboardInterrupt, SystemExit: a signal asked for it. All is saved.
-  """
-  SearchLoop(engine, files or search_files.SearchFiles(
-      engine.setup.model_dir)).train(request)
-
-
 class SearchLoop:
   """The search of one engine. Its methods are in the order of time."""
 
   def __init__(self, engine: engine_lib.Engine,
-               files: search_files.SearchFiles):
-    """Reads nothing yet."""
+               files: Optional[search_files.SearchFiles] = None):
+    """Reads nothing yet.
+
+    Args:
+      engine: `Engine`.
+      files: `SearchFiles`; None for the engine's model_dir.
+    """
     self._engine = engine
-    self._files = files
-    self._model_dir = files.model_dir
+    self._files = files or search_files.SearchFiles(engine.setup.model_dir)
+    self._model_dir = self._files.model_dir
     self._rules = engine.setup.rules
     self._training: trainer.Training
 
   def train(self, request: trainer.Request) -> None:
-    """See the function `train`."""
+    """Trains until the search ends, or its steps, its time or its input do.
+
+    Raises:
+      selection.AllNaNError: no candidate can win.
+      KeyboardInterrupt, SystemExit: a signal asked for it. All is saved.
+    """
     request = self._with_max_steps(request)
     over = self._why_nothing_to_train(request)
     if over:
@@ -127,7 +118,7 @@ class SearchLoop:
     checkpoint = self._model_dir.latest_checkpoint()
     first = self._model_dir.global_step(checkpoint)
     number = self._model_dir.current_iteration(checkpoint)
-    record = self._record(number, checkpoint)
+    record = self._files.record_of(self._rules, number, checkpoint)
     is_last = self._is_last(request, number)
     over = ""
     if self._is_decided(number, checkpoint) or (record and not is_last):
@@ -156,11 +147,6 @@ class SearchLoop:
     won = self._model_dir.architecture(number)
     return won is not None and (
         won.global_step == self._model_dir.global_step(checkpoint))
-
-  def _record(self, number, checkpoint):
-    """Returns the record of the winner at a checkpoint, by the same rules."""
-    return answering_winner.record_of(
-        self._rules, self._files, number, checkpoint)
 
   def _is_last(self, request, number):
     return (request.max_iterations is not None and
@@ -195,11 +181,10 @@ class SearchLoop:
       False if that cannot be: there is no record of the winner, or the next
       iteration needs reports, which a record does not have.
     """
-    record = self._record(number, checkpoint)
+    record = self._files.record_of(self._rules, number, checkpoint)
     if record is None or self._engine.setup.report_materializer:
       return False
-    won = architecture_lib.Architecture.from_json(
-        record.architecture, f"the record of iteration {number}")
+    won = search_files.recorded_architecture(record)
     self._retry_until_space(
         lambda: self._model_dir.write_architecture(number, won))
     return True

@@ -308,7 +308,8 @@ class HandWrittenEngine(engine_lib.Engine):
 
   def search(self, **request: Any) -> None:
     """Runs the search, with the arguments of a `Request`."""
-    search_loop.train(self, trainer.Request(print, **request), self.files)
+    search_loop.SearchLoop(self, self.files).train(
+        trainer.Request(print, **request))
 
   def asked(self, method: str) -> List[Any]:
     """Returns the arguments of all calls of a method."""
