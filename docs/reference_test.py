@@ -49,12 +49,9 @@ _SEAMS = frozenset("""
     distributed.strategy distributed.weights distributed.wrap_around engines
     ensemble_search estimator.answering estimator.arguments
     estimator.auto_builders estimator.auto_ensemble estimator.auto_inputs
-    estimator.auto_networks estimator.auto_outputs estimator.best_ensemble
-    estimator.checkpoint_evaluation estimator.estimator estimator.evaluation
-    estimator.export.signature_defs estimator.export.timestamped_export_dir
-    estimator.export.write_saved_model estimator.placed_config
-    estimator.prediction.predict estimator.role estimator.serving_input
-    estimator.specs estimator.train_and_evaluate estimator.user_folder
+    estimator.auto_networks estimator.best_ensemble estimator.estimator
+    estimator.prediction.predict estimator.saved_model estimator.specs
+    estimator.train_and_evaluate
     history.leaderboard.rows history.records.JSON_VERSION
     history.records.Records history.records.added history.records.dumps
     history.records.iteration_record history.records.loads

@@ -9,8 +9,8 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
 from adanet.estimator import arguments
 from adanet.estimator import best_ensemble
-from adanet.estimator import evaluation
 from adanet.estimator import prediction
+from adanet.estimator import saved_model
 from adanet.search import search_files
 from adanet.tf_compat import checkpoint_file
 from adanet.training import arrays
@@ -74,9 +74,8 @@ class Answering:
     arguments.check_count("steps", steps)
     arguments.check_name(name)
     with signals.StopRequests():
-      return evaluation.evaluate(
-          self._best(checkpoint_path), input_fn, steps,
-          arguments.checked_hooks(hooks), name)
+      return self._best(checkpoint_path).evaluate(
+          input_fn, steps, arguments.checked_hooks(hooks), name)
 
   def predict(self, input_fn: _InputFn, predict_keys: Any = None,
               hooks: _Hooks = None,
@@ -173,7 +172,7 @@ class Answering:
     Raises:
       ValueError: `model_dir` has no checkpoint.
     """
-    return evaluation.export(
+    return saved_model.export(
         self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,
         assets_extra, as_text)
 
@@ -201,7 +200,7 @@ class Answering:
     Raises:
       ValueError: see `export_saved_model`.
     """
-    return evaluation.export(
+    return saved_model.export(
         self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,
         assets_extra, as_text, strip_default_attrs)
 

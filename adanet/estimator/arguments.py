@@ -2,9 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the user's arguments of the Estimator: one line for each mistake."""
 
+import os
+import tempfile
 from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
+from adanet import log as logging
+from adanet import tf_compat
 from adanet.core import user_input
+from adanet.tf_compat import checkpoint_file
+from adanet.tf_compat import files
 
 _Several = Optional[Iterable[Any]]
 
@@ -46,14 +52,7 @@ def check_name(name: Any) -> None:
 
 def check_object(name: str, value: Any, methods: Sequence[str],
                  expected: str) -> None:
-  """Raises a ValueError unless an object has some methods.
-
-  Args:
-    name: str, the argument.
-    value: the user's argument.
-    methods: the names of the methods.
-    expected: str, what the object must be.
-  """
+  """Raises a ValueError unless an object has some methods."""
   if isinstance(value, type) or not all(
       callable(getattr(value, method, None)) for method in methods):
     raise ValueError(
@@ -80,8 +79,7 @@ _OBJECTS = {
 def check_objects(**values: Any) -> None:
   """Raises a ValueError unless arguments of `adanet.Estimator` are objects.
 
-  Args:
-    **values: the arguments by name. Only two of them may not be None.
+  Of the arguments, which are given by name, only two may not be None.
   """
   for name, value in values.items():
     if value is not None or name in ("head", "subnetwork_generator"):
@@ -97,13 +95,7 @@ def check_function(name: str, value: Any, expected: str) -> None:
 
 def checked(name: str, values: _Several, method: str, expected: str
            ) -> Tuple[Any, ...]:
-  """Returns values as a tuple, each of which has a method.
-
-  Args:
-    name: str, the argument.
-    values: the user's argument; None for nothing.
-    method: str, the name of the method.
-    expected: str, what each value must be.
+  """Returns values as a tuple, each of which has a method; () for None.
 
   Raises:
     TypeError: they are no sequence, or one has no such method.
@@ -130,3 +122,90 @@ def checked_listeners(values: _Several) -> Tuple[Any, ...]:
   """Returns saving listeners as a tuple, after checking them."""
   return checked("saving_listeners", values, "after_save",
                  "CheckpointSaverListeners")
+
+
+def folder(name: str, value: Any, or_none: str = ", or None") -> str:
+  """Returns the path of a folder that a user names as str, as it was given.
+
+  Raises:
+    TypeError: it is no path.
+    ValueError: it is empty.
+  """
+  try:
+    path = os.fsdecode(value)
+  except TypeError:
+    raise TypeError(f"{name}={user_input.described(value)}: expected a "
+                    f"path{or_none}.") from None
+  if not path:
+    raise ValueError(
+        f"{name}={value!r}: expected the path of a folder{or_none}. Is a "
+        "variable of the shell not set?")
+  return path
+
+
+def absolute_folder(name: str, value: Any) -> Optional[str]:
+  """Returns the path of a folder of checkpoints, which holds after a `chdir`.
+
+  A "~" is expanded, because a shell does not expand it in --model_dir=~/model.
+
+  Returns:
+    Str; None for None.
+
+  Raises:
+    TypeError: it is no path.
+    ValueError: it is empty, or TensorFlow cannot read checkpoints there.
+  """
+  if value is None:
+    return None
+  path = folder(name, value)
+  if "://" not in path:
+    return os.path.abspath(os.path.expanduser(path))
+  if not checkpoint_file.is_readable(path):
+    raise ValueError(
+        f"{name}={path!r}: expected a URL without [ and \\, because TensorFlow "
+        "reads the name of a checkpoint as a pattern. Use another folder.")
+  return path
+
+
+def placed_config(config: Any, model_dir: Any) -> Any:
+  """Returns a RunConfig that has the model_dir, a new one if both are None.
+
+  Raises:
+    ValueError: they do not fit, or `model_dir` is no folder for checkpoints.
+    TypeError: `model_dir` is no path.
+  """
+  config = config if config is not None else tf_compat.RunConfig()
+  if not hasattr(config, "model_dir") or isinstance(config, type):
+    raise ValueError(
+        f"config must be an adanet.tf_compat.RunConfig, got {config!r}")
+  for name in ("train_distribute", "eval_distribute", "device_fn"):
+    if getattr(config, name, None) is not None:
+      raise ValueError(
+          f"config.{name} must be None, got {getattr(config, name)!r}: "
+          "placement_strategy says which worker builds what, and a builder may "
+          "use tf.device")
+  given = absolute_folder("model_dir", model_dir)
+  configured = absolute_folder("config.model_dir", config.model_dir)
+  if None not in (given, configured) and given != configured:
+    raise ValueError(
+        "model_dir must equal config.model_dir where both are set, got "
+        f"{model_dir!r} and {config.model_dir!r}")
+  model_dir = given or configured
+  if model_dir is None:
+    if config.num_worker_replicas != 1 or config.num_ps_replicas:
+      raise ValueError(
+          "model_dir=None: expected a folder that all tasks of the cluster see. "
+          "Set it in the RunConfig, or with adanet-launch --model_dir.")
+    model_dir = tempfile.mkdtemp()
+    logging.warning("model_dir is not set: the model goes to %s.", model_dir)
+  if files.names(os.path.join(model_dir, "networks")):
+    raise ValueError(
+        f"model_dir={model_dir!r} has a search of EnsembleSearch, which an "
+        "Estimator would overwrite. Use another folder.")
+  if config.num_ps_replicas and not checkpoint_file.is_readable(model_dir):
+    # They may be on machines without the link of `checkpoint_file.readable`.
+    raise ValueError(
+        f"model_dir={model_dir!r}: expected a path without [ and \\ on a "
+        "cluster with parameter servers, because TensorFlow reads the name of "
+        "a checkpoint as a pattern. Use another folder.")
+  return config.replace(model_dir=model_dir)

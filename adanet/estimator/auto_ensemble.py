@@ -30,7 +30,6 @@ from adanet.estimator import arguments
 from adanet.estimator import auto_builders
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
-from adanet.estimator import auto_outputs
 from adanet.estimator import estimator as estimator_lib
 from adanet.tf_compat import estimator_config
 from adanet.tf_compat import optimizers
@@ -255,7 +254,7 @@ class _PoolGenerator(subnetwork_lib.Generator):
     network = functools.partial(
         auto_networks.FunctionNetwork if argument else functools.partial(
             auto_networks.KerasNetwork,
-            heads=auto_outputs.head_names(self._head),
+            heads=auto_networks.head_names(self._head),
             weights=auto_inputs.weight_columns(self._head)), model, owner,
         dtype_policy=self._dtype_policy)
     builder = auto_builders.NetworkBuilder(

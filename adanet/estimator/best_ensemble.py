@@ -1,19 +1,50 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The best ensemble of a checkpoint, in graphs and in sessions."""
+"""The best ensemble of a checkpoint: its graphs, sessions and evaluation."""
 
 import contextlib
-from typing import Any, Iterator, Optional, Tuple
+import os
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
 
+from adanet import log as logging
+from adanet import tf_compat
 from adanet.core import ensembles
+from adanet.core import evaluator as evaluator_lib
+from adanet.core import event_files
 from adanet.core import iteration as iteration_lib
+from adanet.core import metrics as metrics_lib
 from adanet.engines import local
 from adanet.search import search_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
 from adanet.training import fitting
+from adanet.training import hooks as hooks_lib
+from adanet.training import recording
 from adanet.training import sessions
 from adanet.training import setup as setup_lib
+import numpy as np
+
+# AdaNet's entry: a serialized `Summary`, which is not for who prints metrics.
+_ARCHITECTURE = "architecture/adanet/ensembles"
+
+
+def _own_metrics(iteration: iteration_lib.Iteration) -> Dict[
+    Tuple[str, str], Dict[str, Any]]:
+  """Returns the metrics of all subnetworks and ensembles, by kind and name."""
+  own = {("subnetwork", s.name): s.metrics for s in iteration.subnetworks}
+  own.update(
+      (("ensemble", c.name), c.metrics) for c in iteration.candidates)
+  return own
+
+
+def _part(metrics, part):
+  return {owner: {name: metric[part] for name, metric in of_owner.items()}
+          for owner, of_owner in metrics.items()}
+
+
+def _plain(value):
+  """Returns a number of NumPy as one of Python, which JSON can have."""
+  return value.item() if hasattr(value, "item") and not value.shape else value
 
 
 class BestEnsemble:
@@ -44,11 +75,7 @@ class BestEnsemble:
         only=self._winner.architecture)
 
   def spec(self, iteration: iteration_lib.Iteration) -> ensembles.EnsembleSpec:
-    """Returns the `EnsembleSpec` that answers: the best so far.
-
-    Args:
-      iteration: `Iteration` that `setup` has built.
-    """
+    """Returns the `EnsembleSpec` that answers, of an iteration of `setup`."""
     if self._winner is not None:
       return iteration.candidates[0]
     name = self._answering.best(
@@ -59,15 +86,17 @@ class BestEnsemble:
   def open_session(self, built: setup_lib.BuiltGraph) -> sessions.OpenSession:
     """Opens a session on a graph of `setup`; see `SearchSetup.open_session`."""
     fingerprint_check.warn_of_answer(self.setup, built.iteration.graphs)
-    winner, new = self._winner, None
-    if winner is not None and winner.variables:  # They are not saved yet.
-      new = f"adanet/iteration_{self.number}/ensemble_{winner.name}/"
-    opened = self.setup.open_session(built, self.checkpoint, new)
-    if winner is not None and winner.variables:
-      with opened.entered() as session:
-        fitting.set_weights(session, [(
-            built.iteration.candidates[0].ensemble,
-            winner.fits[winner.name].members.values())])
+    winner = self._winner
+    if winner is None or not winner.variables:
+      return self.setup.open_session(built, self.checkpoint, None)
+    # The variables of the winner are not saved yet.
+    opened = self.setup.open_session(
+        built, self.checkpoint,
+        f"adanet/iteration_{self.number}/ensemble_{winner.name}/")
+    with opened.entered() as session:
+      fitting.set_weights(session, [(
+          built.iteration.candidates[0].ensemble,
+          winner.fits[winner.name].members.values())])
     return opened
 
   @contextlib.contextmanager
@@ -76,3 +105,73 @@ class BestEnsemble:
     opened = self.open_session(built)
     with contextlib.closing(opened), opened.entered() as session:
       yield session, opened.coordinator
+
+  def evaluate(self, input_fn: Callable[..., Any], steps: Optional[int],
+               hooks: Sequence[Any],
+               name: Optional[str]) -> metrics_lib.MetricValues:
+    """Returns the metrics of the ensemble; see `adanet.Estimator.evaluate`.
+
+    The metrics of every subnetwork and ensemble are written for TensorBoard.
+    """
+    with self.setup.graph(input_fn, "eval", self.number) as built:
+      iteration = built.iteration
+      metrics = _own_metrics(iteration)
+      update = tf_compat.v1.group(*[
+          op for own in _part(metrics, 1).values() for op in own.values()])
+      runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
+      runner.begin()
+      with self.session(built) as (session, coordinator):
+        runner.after_create_session(session, coordinator)
+        spec = self.spec(iteration)
+        for _ in evaluator_lib.batches(
+            session, lambda: runner.run(session, update), steps, "evaluate",
+            may_stop=bool(hooks)):
+          if None in runner.stops:
+            break
+        runner.end(session)
+        values, global_step = session.run(
+            (_part(metrics, 0), iteration.global_step))
+    # As AdaNet does: without metrics that some candidates lack.
+    results = {
+        key: value for key, value in values["ensemble", spec.name].items()
+        if all(key in values["ensemble", c.name] for c in iteration.candidates)}
+    self._warn_of_nan(results, input_fn, steps)
+    recording.write_evaluation(
+        self.setup.model_dir.path, self.number, spec.name, name, global_step,
+        results)
+    int32 = tf_compat.v1.int32.as_numpy_dtype
+    results["iteration"] = int32(self.number)
+    indices = spec.architecture.replay_indices
+    for t in range(max(len(architecture.replay_indices)
+                       for architecture in iteration.architectures.values())):
+      # A previous ensemble has none for this iteration.
+      results[f"best_ensemble_index_{t}"] = int32(
+          indices[t] if t < len(indices) else -1)
+    self._write_summaries(values, results, global_step, name)
+    results["global_step"] = global_step
+    logging.info("Evaluated step %d: %s", global_step, ", ".join(
+        f"{key} = {results[key]}" for key in sorted(results)
+        if not isinstance(results[key], bytes)))
+    plain = {key: _plain(value) for key, value in results.items()}
+    more = {key: plain.pop(key) for key in [_ARCHITECTURE] if key in plain}
+    return metrics_lib.MetricValues(plain, more)
+
+  def _warn_of_nan(self, results, input_fn, steps):
+    loss = results.get("loss", 0.)
+    if not np.isfinite(loss).all():
+      nan = self.setup.not_finite(input_fn, "eval", steps)
+      if nan:
+        logging.warning("evaluate: the loss is %s. The input has NaN or "
+                        "infinity in %s.", loss, nan)
+
+  def _write_summaries(self, values, results, global_step, name):
+    """Writes the results, and those of all candidates, for TensorBoard."""
+    folder = "eval_" + name if name else "eval"
+    writer = event_files.SummaryWriter(self.setup.model_dir.path)
+    for (kind, owner), metrics in values.items():
+      writer.add_scalars(
+          os.path.join(kind, owner, folder), metrics, global_step)
+    writer.add_scalars(
+        folder, dict(results, checkpoint_path=self.checkpoint or ""),
+        global_step)
+    writer.close()

@@ -7,7 +7,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import train_and_evaluate as train_lib
 from adanet.estimator import specs
 from adanet.history import records
 from adanet.history import store
@@ -37,13 +37,13 @@ class CheckpointEvaluatorTest(parameterized.TestCase):
     self._now = 100.
     self._exporter = _Exporter()
     self._has_ensembles_behind = self.enter_context(mock.patch.object(
-        checkpoint_evaluation.model_dir_lib.ModelDir, "has_ensembles_behind",
+        train_lib.model_dir_lib.ModelDir, "has_ensembles_behind",
         return_value=False))
 
   def _make(self, max_steps):
     self._estimator = mock.Mock(model_dir="/m")
     self._estimator.evaluate.return_value = {"global_step": 5, "loss": .5}
-    return checkpoint_evaluation.CheckpointEvaluator(
+    return train_lib.CheckpointEvaluator(
         self._estimator, specs.EvalSpec(
             lambda: None, exporters=[self._exporter], throttle_secs=10),
         max_steps, clock=lambda: self._now)
@@ -110,7 +110,7 @@ class CheckpointEvaluatorTest(parameterized.TestCase):
     self._estimator.evaluate.side_effect = lambda *args, **kwargs: (
         evaluated.append(kwargs["checkpoint_path"]) or {"global_step": 5})
     current = types.SimpleNamespace(step=2)
-    listener = checkpoint_evaluation.EvaluatingListener(
+    listener = train_lib.EvaluatingListener(
         evaluator, lambda: f"c-{current.step}" if current.step else None,
         first_step=2)
     for secs, step, expected in (

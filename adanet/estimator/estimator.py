@@ -2,27 +2,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.Estimator`: searches for an ensemble, evaluates and predicts."""
 
+import contextlib
+import enum
 import time
 from typing import Any, Callable, List, Optional, Sequence
 
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import ensembles
 from adanet.core import evaluator as evaluator_lib
+from adanet.core import events
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
+from adanet.core import nan_loss
 from adanet.core import report_store as report_store_lib
 from adanet.core import user_input
+from adanet.engines import local
+from adanet.engines.cluster import chief
+from adanet.engines.cluster import connection as connection_lib
+from adanet.engines.cluster import jobs
+from adanet.engines.cluster import parameter_server
+from adanet.engines.cluster import worker
+from adanet.engines.executor import driver
 from adanet.estimator import answering
 from adanet.estimator import arguments
-from adanet.estimator import placed_config
-from adanet.estimator import role
-from adanet.estimator import user_folder
 from adanet.history import history as history_lib
 from adanet.history import store
+from adanet.progress import reporter
+from adanet.search import loop
 from adanet.search import winner
+from adanet.tf_compat import files
 from adanet.training import setup as setup_lib
 from adanet.training import trainer
 
@@ -38,6 +50,26 @@ _ENSEMBLER_ARGUMENTS = frozenset([
 def _mean(steps):
   """Returns the mean of the subnetworks' steps, an int64 tensor."""
   return tf_compat.v1.reduce_mean(steps)
+
+
+class Role(enum.Enum):
+  """The role of a process in a search."""
+  LOCAL = "local"
+  CHIEF = "chief"
+  WORKER = "worker"
+  PARAMETER_SERVER = "parameter server"
+  EVALUATOR = "evaluator"
+
+
+def role_of(config: Any) -> Role:
+  """Returns the role of the task that a RunConfig describes."""
+  if config.task_type == tf_compat.TaskType.EVALUATOR:
+    return Role.EVALUATOR
+  if config.task_type == tf_compat.TaskType.PS:
+    return Role.PARAMETER_SERVER
+  if not config.num_ps_replicas:
+    return Role.LOCAL
+  return Role.CHIEF if config.is_chief else Role.WORKER
 
 
 class Estimator(answering.Answering):
@@ -198,7 +230,7 @@ class Estimator(answering.Answering):
           f"{', '.join(sorted(kwargs))}: expected no such argument beside "
           "ensemblers. Give it to the "
           "adanet.ensemble.ComplexityRegularizedEnsembler among them.")
-    self._config = placed_config.placed_config(config, model_dir)
+    self._config = arguments.placed_config(config, model_dir)
     if self._config.num_worker_replicas > 1 and (
         not self._config.num_ps_replicas):
       raise ValueError(
@@ -236,7 +268,7 @@ class Estimator(answering.Answering):
             force_grow=force_grow, patience=patience, min_delta=min_delta),
         report_materializer=report_materializer,
         report_store=report_store_lib.ReportStore(
-            user_folder.absolute("report_dir", report_dir or None) or
+            arguments.absolute_folder("report_dir", report_dir or None) or
             folder.report_dir) if report_materializer else None))
 
   @property
@@ -316,7 +348,7 @@ class Estimator(answering.Answering):
         "a number > 0, or None")
     if validation_input_fn is not None:
       self._validate_on(validation_input_fn)
-    role.train(self._setup, trainer.Request(
+    _train(self._setup, trainer.Request(
         input_fn=input_fn, hooks=arguments.checked_hooks(hooks),
         saving_listeners=arguments.checked_listeners(saving_listeners),
         steps=steps, max_steps=max_steps, max_iterations=self._max_iterations,
@@ -351,3 +383,31 @@ class Estimator(answering.Answering):
       ValueError: the folder `model_dir` does not exist yet.
     """
     return store.report(self.model_dir)
+
+
+def _train(setup, request, executor):
+  """Trains in the role that the setup's config gives this process."""
+  winner.check_fitted(setup.search, setup.rules)
+  role = role_of(setup.config)
+  with contextlib.nullcontext() if executor is not None else (
+      jobs.as_job(setup.config)):
+    reporter.tell(events.Joined(
+        files.real_path(setup.model_dir.path),
+        jobs.job_id(setup.config).number))
+    if role == Role.EVALUATOR and executor is None:
+      logging.info("Skipped training: this task is the evaluator. It works in "
+                   "adanet.train_and_evaluate.")
+      return
+    with nan_loss.raised_in_training(), setup.model_dir.trains_here():
+      if executor is not None:
+        loop.SearchLoop(driver.ExecutorEngine(setup, executor)).train(request)
+      elif role == Role.LOCAL:
+        loop.SearchLoop(local.LocalEngine(setup)).train(request)
+      elif role == Role.CHIEF:
+        with contextlib.closing(connection_lib.connect(
+            setup.config, request.wait_timeout_secs)) as connection:
+          loop.SearchLoop(chief.ChiefEngine(setup, connection)).train(request)
+      elif role == Role.WORKER:
+        worker.train(setup, request)
+      else:
+        parameter_server.train(setup, request)

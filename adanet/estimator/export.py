@@ -1,29 +1,21 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SavedModels of an Estimator, in the format of `tf.estimator`.
+"""The inputs of SavedModels: the receivers of `tf.estimator.export`.
 
-This module also has the input receivers of `tf.estimator.export`, which
-TensorFlow 2.16 and later lack. Earlier versions accept both kinds.
+TensorFlow 2.16 and later lack the receivers of `tf.estimator.export`. Earlier
+versions accept both kinds.
 """
 
 import collections
 import functools
-import os
-import time
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Mapping, Optional
 
-from adanet import log as logging
 from adanet import tf_compat
-from adanet.estimator import serving_input
-from adanet.heads import head
+from adanet.training import input_fn as input_fn_lib
 
 # The names of a tensor given without a name.
 _FEATURE = "feature"
 _RECEIVER = "input"
-
-_MAX_ATTEMPTS = 10
-
-_Path = Union[str, bytes, "os.PathLike[str]"]
 
 
 class ServingInputReceiver(
@@ -136,7 +128,7 @@ def build_parsing_serving_input_receiver_fn(
     serialized `tf.train.Example` protos.
   """
   if callable(feature_spec):
-    parse = serving_input.parser(serving_input.features_of(feature_spec))
+    parse = _parser(_features_of(feature_spec))
   else:
     parse = functools.partial(
         tf_compat.v1.io.parse_example, features=feature_spec)
@@ -172,10 +164,16 @@ def build_raw_serving_input_receiver_fn(features: Any,
   # As in `tf.estimator`, features that are not from an input_fn are always a
   # dict and keep their types.
   receiver: Callable[..., Any] = ServingInputReceiver
-  requested = v1.as_dtype
-  if callable(features):
-    features = serving_input.features_of(features)
-    receiver, requested = _receiver, serving_input.request_dtype
+  of_input_fn = callable(features)
+  if of_input_fn:
+    features = _features_of(features)
+    receiver = _receiver
+
+  def requested(dtype):
+    # Arrays of Python and data frames have float64. Keras, which makes float32
+    # of it, could not call the export.
+    return v1.float32 if of_input_fn and dtype == v1.float64 else (
+        v1.as_dtype(dtype))
 
   def placeholder(like):
     shape = v1.TensorShape([default_batch_size]).concatenate(
@@ -202,151 +200,6 @@ def build_raw_serving_input_receiver_fn(features: Any,
   return serving_input_receiver_fn
 
 
-def signature_defs(receiver_tensors: Any,
-                   receiver_tensors_alternatives: Optional[Mapping[str, Any]],
-                   export_outputs: Mapping[str, Any]) -> Dict[str, Any]:
-  """Returns the signatures of all inputs and outputs, as in `tf.estimator`.
-
-  Inputs and an output that do not fit together have no signature; a log line
-  gives the reason. For example, the "serving_default" of a head does not fit
-  raw features. Then "serving_default" becomes the same as "predict", or as the
-  only fitting signature. A warning reports a model without "serving_default".
-
-  Args:
-    receiver_tensors: tensor, or dict from str to tensor: the inputs.
-    receiver_tensors_alternatives: dict from str to alternative inputs, or None.
-    export_outputs: dict from the name of a signature to an object with a method
-      `as_signature_def(receiver_tensors)`, which raises a ValueError where the
-      inputs do not fit. A single output also becomes "serving_default". Several
-      outputs must include "serving_default".
-
-  Returns:
-    A dict from str to `SignatureDef` proto. The names of alternatives are
-    `<alternative>:<output>`.
-
-  Raises:
-    ValueError: `export_outputs` has several outputs without "serving_default".
-    TypeError: `export_outputs` is no dict of export outputs.
-  """
-  saved_model = tf_compat.v1.saved_model
-  default = saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
-  outputs = _with_default(export_outputs, default)
-  inputs = [("", receiver_tensors)]
-  for name, tensors in (receiver_tensors_alternatives or {}).items():
-    inputs.append((f"{name or 'None'}:", tensors))
-  signatures = {}
-  reasons = {}
-  for prefix, tensors in inputs:
-    if not isinstance(tensors, dict):
-      tensors = {_RECEIVER: tensors}
-    for key, output in outputs.items():
-      name = prefix + str(key or "None")
-      try:
-        signature = output.as_signature_def(tensors)
-      except ValueError as e:
-        reasons[name] = str(e)
-        continue
-      if saved_model.is_valid_signature(signature):
-        signatures[name] = signature
-      else:
-        reasons[name] = ("TensorFlow Serving does not take its "
-                         f"{signature.method_name}.")
-    if not prefix and default not in signatures:
-      meant = signatures.get(head.PREDICT_SERVING_KEY)
-      if len(signatures) == 1:
-        meant, = signatures.values()
-      if meant is not None:
-        signatures[default] = meant
-        del reasons[default]
-  for name in sorted(signatures):
-    logging.info("The SavedModel has the signature %r (%s).", name,
-                 signatures[name].method_name)
-  for name in sorted(reasons):
-    logging.info("The SavedModel has no signature %r: %s", name, reasons[name])
-  if default not in signatures:
-    logging.warning(
-        "The SavedModel has no signature %r: requests must name one of %s.",
-        default, sorted(signatures))
-  return signatures
-
-
-def timestamped_export_dir(export_dir_base: _Path) -> str:
-  """Returns the path of a new folder, named by the current second.
-
-  The function waits for the next second if the folder exists. TensorFlow
-  Serving serves the folder with the highest number.
-
-  Args:
-    export_dir_base: path of the parent folder.
-
-  Raises:
-    RuntimeError: other exports have taken ten names in a row.
-  """
-  gfile = tf_compat.v2.io.gfile
-  base = _text(export_dir_base)
-  for _ in range(_MAX_ATTEMPTS):
-    path = os.path.join(base, str(int(time.time())))
-    if not gfile.exists(path) and not gfile.exists(_temporary(path)):
-      return path
-    logging.info("The folder %s exists. Waiting for the next second.", path)
-    time.sleep(1.)
-  raise RuntimeError(
-      f"export_dir_base is {base!r}: others took {_MAX_ATTEMPTS} timestamps in "
-      "a row. Export again, or to another folder.")
-
-
-def write_saved_model(export_dir_base: _Path, session: Any,
-                      signatures: Mapping[str, Any], main_op: Any,
-                      assets_extra: Optional[Mapping[str, _Path]] = None,
-                      as_text: bool = False,
-                      strip_default_attrs: bool = True) -> bytes:
-  """Writes a session's graph and variables as a SavedModel.
-
-  The folder is first written as `temp-<timestamp>` and then renamed, so
-  TensorFlow Serving never sees a partial model. An error leaves no folder.
-
-  Args:
-    export_dir_base: path of the folder in which to create the new folder
-      `<timestamp>`.
-    session: session with initialized variables and a graph that is not
-      finalized.
-    signatures: dict from str to `SignatureDef` proto.
-    main_op: op to run when the SavedModel is loaded.
-    assets_extra: dict from a path in the SavedModel's folder `assets.extra` to
-      the path of the file to copy, or None.
-    as_text: bool, whether to write the graph as readable text.
-    strip_default_attrs: bool, whether to omit default attribute values, so that
-      older versions of TensorFlow can load the graph.
-
-  Returns:
-    The path of the new folder, as bytes as in `tf.estimator`.
-  """
-  v1 = tf_compat.v1
-  gfile = tf_compat.v2.io.gfile
-  path = timestamped_export_dir(export_dir_base)
-  temporary = _temporary(path)
-  try:
-    with session.graph.as_default():
-      builder = v1.saved_model.Builder(temporary)
-      builder.add_meta_graph_and_variables(
-          session, [v1.saved_model.tag_constants.SERVING],
-          signature_def_map=signatures,
-          assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS),
-          main_op=main_op,
-          strip_default_attrs=strip_default_attrs)
-    builder.save(as_text)
-    for relative, source in (assets_extra or {}).items():
-      target = os.path.join(temporary, "assets.extra", _text(relative))
-      gfile.makedirs(os.path.dirname(target))
-      gfile.copy(_text(source), target)
-    gfile.rename(temporary, path)
-  except BaseException:
-    if gfile.exists(temporary):
-      gfile.rmtree(temporary)
-    raise
-  return path.encode()
-
-
 def _receiver(features, receiver_tensors):
   """Returns the receiver of the features of an input_fn."""
   kind = (ServingInputReceiver if isinstance(features, dict) else
@@ -354,15 +207,61 @@ def _receiver(features, receiver_tensors):
   return kind(features, receiver_tensors)
 
 
-def _temporary(path):
-  """Returns the temporary path of a folder that is renamed at the end."""
-  base, name = os.path.split(path)
-  return os.path.join(base, "temp-" + name)
+def _features_of(input_fn):
+  """Returns the kinds of the features of an input_fn, by name if it is a dict.
+
+  A kind is a `tf.TensorSpec`, or a `SparseTensor` in a graph of its own.
+  """
+  v1 = tf_compat.v1
+  with v1.Graph().as_default():
+    features = input_fn_lib.call(
+        input_fn, "infer", tf_compat.RunConfig(),
+        [v1.distribute.InputContext()]).features
+
+  def without_name(tensor):
+    if isinstance(tensor, v1.SparseTensor):
+      return tensor
+    return tf_compat.v2.TensorSpec(tensor.shape, tensor.dtype)
+
+  if isinstance(features, dict):
+    return {name: without_name(tensor) for name, tensor in features.items()}
+  return without_name(features)
 
 
-def _text(path):
-  path = os.fspath(path)
-  return path.decode() if isinstance(path, bytes) else path
+def _example_feature(name, like):
+  """Returns how an example has a feature."""
+  v1 = tf_compat.v1
+  dtype = next((found for found, fits in (
+      (v1.int64, like.dtype.is_integer or like.dtype.is_bool),
+      (v1.float32, like.dtype.is_floating),
+      (v1.string, like.dtype == v1.string)) if fits), None)
+  if dtype is None:
+    raise ValueError(
+        f"input_fn gives the feature {name!r} with the type {like.dtype.name}, "
+        "which no example has: give a feature_spec in place of the input_fn.")
+  if isinstance(like, v1.SparseTensor):
+    return v1.io.VarLenFeature(dtype)
+  shape = like.shape[1:] if like.shape.rank else None
+  if shape is None or not shape.is_fully_defined():
+    raise ValueError(
+        f"input_fn gives the feature {name!r} with the shape {like.shape}: "
+        "expected a known size of each dimension but the first. Or give a "
+        "feature_spec in place of the input_fn.")
+  return v1.io.FixedLenFeature(shape.as_list(), dtype)
+
+
+def _parser(features):
+  """Returns a function from serialized examples to features of these kinds."""
+  v1 = tf_compat.v1
+  named = features if isinstance(features, dict) else {_FEATURE: features}
+  spec = {name: _example_feature(name, like) for name, like in named.items()}
+
+  def parse(examples):
+    parsed = {name: v1.cast(tensor, named[name].dtype) for name, tensor in
+              v1.io.parse_example(examples, spec).items()}
+    return parsed if isinstance(features, dict) else parsed[_FEATURE]
+
+  return parse
 
 
 def _is_tensor(value):
@@ -371,19 +270,7 @@ def _is_tensor(value):
 
 
 def _tensors(argument, tensors, name, key_types):
-  """Returns a dict of tensors; a single tensor gets a name.
-
-  Args:
-    argument: the name of the argument, for an error.
-    tensors: tensor, or dict.
-    name: the name of a single tensor.
-    key_types: tuple of the types that keys may have.
-
-  Returns:
-    A dict.
-
-  Raises:
-    ValueError: a key or a value has a wrong type.
+  """Returns a dict of tensors, after checking it; a single tensor gets a name.
   """
   if not isinstance(tensors, dict):
     tensors = {name: tensors}
@@ -401,21 +288,3 @@ def _tensors(argument, tensors, name, key_types):
 
 def _receiver_tensors(argument, tensors):
   return _tensors(argument, tensors, _RECEIVER, (str,))
-
-
-def _with_default(export_outputs, default):
-  """Returns the export outputs with an output of the default name."""
-  if not isinstance(export_outputs, dict) or not all(
-      hasattr(output, "as_signature_def")
-      for output in export_outputs.values()):
-    raise TypeError(
-        f"export_outputs is {export_outputs!r}. Expected a dict from str to "
-        "export outputs, such as those of adanet.heads.")
-  outputs = dict(export_outputs)
-  if len(outputs) == 1:
-    outputs.setdefault(default, *outputs.values())
-  elif outputs and default not in outputs:
-    raise ValueError(
-        f"export_outputs has {sorted(outputs, key=str)}, and none is the "
-        f"default. Name one of them {default!r}.")
-  return outputs

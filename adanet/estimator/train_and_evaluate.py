@@ -4,7 +4,7 @@
 
 import os
 import time
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -14,8 +14,7 @@ from adanet.engines.cluster import evaluator_task
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.engines.executor import driver
-from adanet.estimator import checkpoint_evaluation
-from adanet.estimator import role as role_lib
+from adanet.estimator import estimator as estimator_lib
 from adanet.estimator import specs
 from adanet.history import store
 from adanet.training import signals
@@ -64,11 +63,11 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
   Returns:
     The `CheckpointEvaluator`, after the last evaluation.
   """
-  evaluator = checkpoint_evaluation.CheckpointEvaluator(
+  evaluator = CheckpointEvaluator(
       estimator, eval_spec, train_spec.max_steps)
   first_step = model_dir_lib.ModelDir(estimator.model_dir).global_step(
       estimator.latest_checkpoint())
-  _train(estimator, train_spec, [checkpoint_evaluation.EvaluatingListener(
+  _train(estimator, train_spec, [EvaluatingListener(
       evaluator, estimator.latest_checkpoint, first_step)], **kwargs)
   evaluator.finish_latest()
   return evaluator
@@ -101,7 +100,7 @@ def _lead(estimator, train_spec, eval_spec, **kwargs):
   _train(estimator, train_spec, **kwargs)
   results = file.awaited()
   if by == types.CHIEF and file.read() is None:
-    evaluator = checkpoint_evaluation.CheckpointEvaluator(
+    evaluator = CheckpointEvaluator(
         estimator, eval_spec, train_spec.max_steps)
     evaluator.finish_latest()
     file.write(by, evaluator.checkpoint, evaluator.results)
@@ -113,17 +112,17 @@ def _lead(estimator, train_spec, eval_spec, **kwargs):
 def _evaluate_continuously(estimator, train_spec, eval_spec):
   """Evaluates the checkpoints of the chief."""
   return evaluator_task.evaluate(
-      estimator.config, checkpoint_evaluation.CheckpointEvaluator(
+      estimator.config, CheckpointEvaluator(
           estimator, eval_spec, train_spec.max_steps),
       name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)
 
 
 def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
   """Runs the part of this task."""
-  role = role_lib.role_of(estimator.config)
-  if role == role_lib.Role.EVALUATOR:
+  role = estimator_lib.role_of(estimator.config)
+  if role == estimator_lib.Role.EVALUATOR:
     return _evaluate_continuously(estimator, train_spec, eval_spec)
-  if role in (role_lib.Role.WORKER, role_lib.Role.PARAMETER_SERVER):
+  if role in (estimator_lib.Role.WORKER, estimator_lib.Role.PARAMETER_SERVER):
     _train(estimator, train_spec)
     return results_lib.file_of(estimator.config).awaited()
   if estimator.config.cluster_spec:
@@ -201,3 +200,163 @@ def train_and_evaluate(
           **limit).results
     with jobs.as_job(estimator.config):
       return _as_this_task(estimator, train_spec, eval_spec, **limit)
+
+
+_Metrics = Dict[str, Any]
+
+
+class CheckpointEvaluator:
+  """Evaluates and exports checkpoints for an `EvalSpec`.
+
+  Attributes:
+    checkpoint: str, the prefix of the last checkpoint that it evaluated, or
+      None.
+    metrics: dict, its metrics, or None.
+    exports: list of the results of all exporters for it, or None.
+  """
+
+  def __init__(self, estimator: Any, eval_spec: specs.EvalSpec,
+               max_steps: Optional[int],
+               clock: Callable[[], float] = time.monotonic) -> None:
+    """Evaluates nothing yet.
+
+    Args:
+      estimator: `adanet.Estimator`.
+      eval_spec: `EvalSpec`.
+      max_steps: int, the global step at which training ends, or None.
+      clock: returns the time, in seconds from any moment.
+    """
+    self._estimator = estimator
+    self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
+    self._spec = eval_spec
+    self._max_steps = max_steps
+    self._clock = clock
+    self._next_time: Optional[float] = None
+    self._is_final = False
+    self.checkpoint: Optional[str] = None
+    self.metrics: Optional[_Metrics] = None
+    self.exports: Optional[List[Any]] = None
+
+  @property
+  def results(self) -> results_lib.Results:
+    """The metrics of the last checkpoint, and the exporters' results."""
+    return self.metrics, self.exports
+
+  @property
+  def is_due(self) -> bool:
+    """Whether the last evaluation began long enough ago."""
+    return self._next_time is None or self._clock() >= self._next_time
+
+  def evaluate(self, checkpoint: str, is_final: bool = False,
+               hooks: Sequence[Any] = ()) -> None:
+    """Evaluates and exports a checkpoint.
+
+    Args:
+      checkpoint: str, its prefix.
+      is_final: whether training is over. It is, too, where `max_steps` is
+        reached and no ensemble has to train on.
+      hooks: more `SessionRunHook`s than the spec has.
+    """
+    self._next_time = self._clock() + self._spec.throttle_secs
+    metrics = self._estimator.evaluate(
+        self._spec.input_fn, steps=self._spec.steps, name=self._spec.name,
+        checkpoint_path=checkpoint,
+        hooks=self._spec.hooks + tuple(hooks))
+    self._is_final = is_final or self._is_last(
+        checkpoint, metrics["global_step"])
+    exports = [self._export(exporter, checkpoint, metrics)
+               for exporter in self._spec.exporters]
+    self.checkpoint, self.metrics, self.exports = checkpoint, metrics, exports
+
+  def _is_last(self, checkpoint, global_step):
+    """Returns whether a checkpoint is known to be the last one of training."""
+    return (self._max_steps is not None and global_step >= self._max_steps and
+            not self._model_dir.has_ensembles_behind(checkpoint))
+
+  def _export(self, exporter, checkpoint, metrics):
+    return exporter.export(
+        estimator=self._estimator,
+        export_path=os.path.join(
+            self._estimator.model_dir, "export", exporter.name),
+        checkpoint_path=checkpoint, eval_result=metrics,
+        is_the_final_export=self._is_final)
+
+  def finish(self, checkpoint: str, hooks: Sequence[Any] = ()) -> None:
+    """Evaluates and exports the last checkpoint of training.
+
+    If that is done already, exporters that did not export it are asked again,
+    because only now it is known to be the last one. If its iteration was not
+    decided then, and another ensemble has won, all is done again.
+
+    Args:
+      checkpoint: str, its prefix.
+      hooks: see `evaluate`.
+    """
+    if checkpoint != self.checkpoint or self._has_another_winner(checkpoint):
+      self.evaluate(checkpoint, is_final=True, hooks=hooks)
+      return
+    if self._is_final:
+      return
+    self._is_final = True
+    self.exports = [
+        self._export(exporter, checkpoint, self.metrics)
+        if exported is None else exported
+        for exporter, exported in zip(
+            self._spec.exporters, self.exports or ())]
+
+  def _has_another_winner(self, checkpoint):
+    """Returns whether another ensemble than the evaluated one has won since."""
+    number = (self.metrics or {}).get("iteration")
+    if number is None:
+      return False
+    history = store.Store(self._estimator.model_dir)
+    decided = history.iteration(number)
+    evaluated = history.evaluation(number, self._spec.name or "")
+    return (decided is not None and decided.is_of(checkpoint) and
+            evaluated is not None and evaluated.ensemble != decided.winner)
+
+  def finish_latest(self) -> None:
+    """Does `finish` for the latest checkpoint, if there is one."""
+    latest = self._estimator.latest_checkpoint()
+    if latest is not None:
+      self.finish(latest)
+
+
+class EvaluatingListener:
+  """A `CheckpointSaverListener` that evaluates checkpoints during training."""
+
+  def __init__(self, evaluator: CheckpointEvaluator,
+               latest_checkpoint: Callable[[], Optional[str]],
+               first_step: int) -> None:
+    """Evaluates nothing yet.
+
+    Args:
+      evaluator: `CheckpointEvaluator`.
+      latest_checkpoint: returns the prefix of the latest checkpoint, or None.
+      first_step: int, the global step at which training begins. A checkpoint
+        of it has learned nothing new.
+    """
+    self._evaluator = evaluator
+    self._latest_checkpoint = latest_checkpoint
+    self._first_step = first_step
+
+  def begin(self) -> None:
+    """Does nothing."""
+
+  def before_save(self, session: Any, global_step: int) -> None:
+    """Does nothing."""
+
+  def after_save(self, session: Any, global_step: int) -> None:
+    """Evaluates the checkpoint, unless the last evaluation was just now."""
+    if global_step == self._first_step:
+      return
+    if not self._evaluator.is_due:
+      logging.info("Step %d is not evaluated: the last evaluation was less "
+                   "than throttle_secs ago.", global_step)
+      return
+    checkpoint = self._latest_checkpoint()
+    if checkpoint is not None:
+      self._evaluator.evaluate(checkpoint)
+
+  def end(self, session: Any, global_step: int) -> None:
+    """Does nothing: an iteration's end need not be that of training."""

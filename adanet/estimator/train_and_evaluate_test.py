@@ -16,7 +16,7 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
-from adanet.estimator import role
+from adanet.estimator import estimator as estimator_lib
 from adanet.testing import builders
 from adanet.testing import searches
 from adanet.testing import variables
@@ -60,7 +60,7 @@ class RoleTest(parameterized.TestCase):
         {"cluster": cluster, "task": {"type": task_type, "index": 0}}
         if cluster else {})
     with mock.patch.dict(os.environ, TF_CONFIG=tf_config):
-      self.assertEqual(role.Role[expected], role.role_of(
+      self.assertEqual(estimator_lib.Role[expected], estimator_lib.role_of(
           tf_compat.RunConfig(model_dir="/model")))
 
 

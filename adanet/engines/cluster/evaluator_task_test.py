@@ -18,7 +18,7 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import evaluator_task
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
-from adanet.estimator import checkpoint_evaluation
+from adanet.estimator import train_and_evaluate as train_lib
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import variables
@@ -100,7 +100,7 @@ class _FakeEstimator:
 def _evaluator(estimator, spec, job, report, results_file, clock):
   """Returns the evaluator that `train_and_evaluate` would make."""
   return evaluator_task.EvaluatorTask(
-      estimator.config, checkpoint_evaluation.CheckpointEvaluator(
+      estimator.config, train_lib.CheckpointEvaluator(
           estimator, spec, None, clock.monotonic),
       name=spec.name, start_delay_secs=spec.start_delay_secs,
       job_watch=jobs.JobWatch(job, clock.now), report=report,
