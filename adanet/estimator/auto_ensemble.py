@@ -180,7 +180,7 @@ def _check_model(model, owner):
   _argument(model, owner)
 
 
-class _PoolGenerator(subnetwork_lib.Generator):
+class PoolGenerator(subnetwork_lib.Generator):
   """Makes a builder for each model of a pool."""
 
   def __init__(self, candidate_pool, logits_fn, last_layer_fn,
@@ -408,7 +408,7 @@ class AutoEnsembleEstimator(estimator_lib.Estimator):
         unknown; or as in `adanet.Estimator`.
       TypeError: as in `adanet.Estimator`.
     """
-    generator = _PoolGenerator(
+    generator = PoolGenerator(
         candidate_pool, logits_fn, last_layer_fn,
         optimizers.for_any_graph(optimizer), head, dtype_policy)
     super().__init__(

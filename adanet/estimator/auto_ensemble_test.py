@@ -10,8 +10,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import heads
-from adanet.testing import level
 from adanet import tf_compat
+from adanet.estimator import auto_ensemble
+from adanet.testing import level
 import numpy as np
 
 _Sub = adanet.AutoEnsembleSubestimator
@@ -348,34 +349,28 @@ class EstimatorTest(_TestCase):
 
 class PoolTest(_TestCase):
 
-  def _builders(self, pool, iterations=1):
-    """Returns the names of the builders in the last iteration."""
-    estimator = self._train(pool, max_iterations=iterations)
-    scope = "adanet/iteration_{0}/subnetwork_t{0}_".format(iterations - 1)
-    return sorted(name[len(scope):-len("/step")]
-                  for name in estimator.get_variable_names()
-                  if name.startswith(scope) and name.endswith("/step"))
+  def _builders(self, pool, iteration=0):
+    """Returns the names of the builders of an iteration."""
+    generator = auto_ensemble.PoolGenerator(
+        pool, None, None, None, heads.RegressionHead(), None)
+    return [builder.name for builder in generator.generate_candidates(
+        iteration, [], [], tf_compat.RunConfig(model_dir="/m"))]
 
   def test_list(self):
     self.assertEqual(
-        ["AutoEnsembleSubestimator2", "_Estimator0", "function1"],
+        ["_Estimator0", "function1", "AutoEnsembleSubestimator2"],
         self._builders([_Estimator(), _function, _Sub(_function)]))
 
   def test_function_of_the_iteration(self):
-    numbers = []
-
     def pool(config, iteration_number):
-      self.assertTrue(config.model_dir)
-      numbers.append(iteration_number)
-      return {f"m{iteration_number}": _function}
+      return {f"m{iteration_number}{config.model_dir}": _function}
 
-    self.assertEqual(["m1"], self._builders(pool, iterations=2))
-    self.assertEqual(sorted(numbers), numbers)
+    self.assertEqual(["m2/m"], self._builders(pool, 2))
 
-  @parameterized.parameters(level.first([
+  @parameterized.parameters(
       (lambda any_name, iteration_number: any_name,),
       (lambda: "m",), (lambda config: config,), (lambda any_name: any_name,),
-      (lambda *, config: config,), (lambda **kwargs: kwargs["config"],)]))
+      (lambda *, config: config,), (lambda **kwargs: kwargs["config"],))
   def test_function_of_config(self, config_of):
     pool = mock.create_autospec(config_of, side_effect=lambda *args, **kwargs: {
         config_of(*args, **kwargs) and "m": _function})
@@ -386,7 +381,9 @@ class PoolTest(_TestCase):
     pool = {"m": lambda any_name: _function(any_name),
             "training": lambda any_name, training: _function(any_name),
             "more": lambda any_name, more=None: _function(any_name)}
-    self.assertEqual(sorted(pool), self._builders(pool))
+    names = self._train(pool).get_variable_names()
+    for name in pool:
+      self.assertIn(f"adanet/iteration_0/subnetwork_t0_{name}/network/w", names)
     with self.assertRaisesRegex(ValueError, "feature 'no_such_feature'"):
       self._train({"m": lambda any_name: any_name["no_such_feature"]})
 
@@ -396,22 +393,19 @@ class PoolTest(_TestCase):
       (3, "^candidate_pool=3: expected a list or a dict"),
       (_Sub(_function), "^candidate_pool=AutoEnsembleSubestimator.*expected a"),
       ({"m": 3}, r"^candidate_pool\['m'\]=3: expected an estimator, an Auto"),
+      ({3: _function}, "^candidate_pool: the name 3 must be a str"),
       ([_function, None], r"^candidate_pool\['NoneType1'\]=None: expected"),
       ({"m": lambda features, labels: None},
        r"^candidate_pool\['m'\]: the function needs the arguments features, l"),
       (lambda a, config: [], "^candidate_pool: the function needs the argument"),
-      ({"m": _Sub("text")}, r"^candidate_pool\['m'\]='text': expected"))
+      ({"m": _Sub("text")}, r"^candidate_pool\['m'\]='text': expected"),
+      ([type(name, (_Estimator,), {})() for name in ["A1"] + ["A"] * 10],
+       "^candidate_pool: two models get the name 'A10'"))
   def test_bad_pool(self, pool, message):
     for given in [pool] if callable(pool) else [pool, lambda: pool]:
       with self.assertRaisesRegex(ValueError, message) as caught:
-        self._train(given)
+        self._builders(given)
       self.assertNotIn("\n", str(caught.exception))
-
-  def test_two_models_of_one_name(self):
-    first = [type("A1", (_Estimator,), {})()]
-    others = [type("A", (_Estimator,), {})() for _ in range(10)]
-    with self.assertRaisesRegex(ValueError, "two models get the name 'A10'"):
-      self._train(first + others)
 
 
 class SubestimatorTest(parameterized.TestCase):
@@ -420,17 +414,14 @@ class SubestimatorTest(parameterized.TestCase):
     self.assertEqual((_function, None, False, None), _Sub(_function))
 
   @parameterized.parameters(
-      (dict(train_input_fn=3), "^train_input_fn=3: expected a function"),
-      (dict(optimizer="Momentum"),
-       "^optimizer='Momentum': expected a name that Keras has"))
-  def test_bad_argument(self, kwargs, message):
+      (_function, dict(train_input_fn=3), "^train_input_fn=3: expected a funct"),
+      (_function, dict(optimizer="Momentum"),
+       "^optimizer='Momentum': expected a name that Keras has"),
+      (_Estimator(), dict(optimizer="SGD"),
+       "^optimizer='SGD': expected None, because an estimator"))
+  def test_bad_argument(self, model, kwargs, message):
     with self.assertRaisesRegex(ValueError, message):
-      _Sub(_function, **kwargs)
-
-  def test_optimizer_of_an_estimator(self):
-    with self.assertRaisesRegex(
-        ValueError, "^optimizer='SGD': expected None, because an estimator"):
-      _Sub(_Estimator(), optimizer="SGD")
+      _Sub(model, **kwargs)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 A Keras model gets the features that Keras would give it.
 """
 
+import types
 import unittest
 
 from absl.testing import absltest
@@ -70,8 +71,8 @@ class _TestCase(parameterized.TestCase):
     network = auto_networks.FunctionNetwork(function, "owner")
     return network(self._constants(features), training)
 
-  def _keras(self, make_model, features=1., training=True, heads=()):
-    network = auto_networks.KerasNetwork(make_model, "owner", heads)
+  def _keras(self, make_model, features=1., training=True):
+    network = auto_networks.KerasNetwork(make_model, "owner")
     return network(self._constants(features), training)
 
   def _run(self, tensors):
@@ -107,6 +108,11 @@ class FunctionTest(_TestCase):
   def test_heads(self):
     outputs = self._function(lambda features: {"a": features, "b": -features})
     self.assertEqual({"a": [1.], "b": [-1.]}, self._run(outputs.logits))
+    self.assertIs(outputs.logits, outputs.last_layer)
+    # The heads share a last layer.
+    outputs = self._function(lambda features: (
+        -features, {"a": features, "b": 2. * features}))
+    self.assertEqual({"a": [-1.], "b": [-1.]}, self._run(outputs.last_layer))
 
   @parameterized.parameters(True, False)
   def test_training(self, training):
@@ -320,81 +326,40 @@ class Keras3Test(_KerasTests, _TestCase):
       self._keras(lambda: model)
 
 
-class HeadsTest(_TestCase):
-  """Models of several outputs: 1 and 2 times the feature."""
+class HeadsTest(parameterized.TestCase):
+  """Which output of a model is for which head, by numbers for tensors."""
 
-  def setUp(self):
-    super().setUp()
-    self.enter_context(keras_scope.KerasScope("scope").entered())
-
-  def _model(self, keras, names, wrap=list):
-    """Returns a model with an output by each name: 1, 2, 3 .. times x."""
-    x = keras.Input([1], name="x")
-    return keras.Model(x, wrap([
-        keras.layers.Dense(
-            1, use_bias=False, name=name,
-            kernel_initializer=keras.initializers.Constant(i + 1.))(x)
-        for i, name in enumerate(names)]))
+  def _by_head(self, result, names=None, heads=("a", "b")):
+    return auto_networks.by_head(
+        result, types.SimpleNamespace(output_names=names), heads, "owner")
 
   @parameterized.parameters(
-      (("a", "b"), {"a": 1., "b": 2.}), (("b", "a"), {"a": 2., "b": 1.}),
-      (("other", "names"), {"a": 1., "b": 2.}))
-  def test_list(self, names, expected):
-    for keras in _KERASES:
-      for wrap in list, tuple:
-        with tf_compat.v1.variable_scope(None, "model"):
-          outputs = self._keras(
-              lambda: self._model(keras, names, wrap), {"x": 1.},
-              heads=("a", "b"))
-          self.assertEqual({name: [value] for name, value in expected.items()},
-                           self._run(outputs.logits))
-          self.assertIs(outputs.logits, outputs.last_layer)
+      ([1, 2], ["a", "b"], {"a": 1, "b": 2}),
+      ((1, 2), ["b", "a"], {"a": 2, "b": 1}),
+      ([1, 2], ["other", "names"], {"a": 1, "b": 2}),
+      ((1, 2), None, {"a": 1, "b": 2}),  # Of a subclass.
+      ({"b": 2, "a": 1}, None, {"a": 1, "b": 2}),
+      ((3, {"a": 1, "b": 2}), None, (3, {"a": 1, "b": 2})),
+      ({"last_layer": 3, "logits": {"a": 1}}, None, [3, {"a": 1}]),
+      ({"last_layer": 3, "logits": 1}, None, {"last_layer": 3, "logits": 1}))
+  def test_outputs(self, result, names, expected):
+    self.assertEqual(expected, self._by_head(result, names))
 
-  def test_list_of_a_subclass(self):
-    for keras in _KERASES:
-      class Subclass(keras.Model):
-
-        def call(self, features):
-          return features, 2. * features
-
-      self.assertEqual(
-          {"a": [1.], "b": [2.]},
-          self._run(self._keras(Subclass, heads=("a", "b")).logits))
-
-  def test_dict_and_pair(self):
-    for keras in _KERASES:
-      class Subclass(keras.Model):
-
-        def __init__(self, last_layer):
-          super().__init__()
-          self.last_layer = last_layer
-
-        def call(self, features):
-          logits = {"b": 2. * features, "a": features}
-          return {"none": logits, "one": (-features, logits),
-                  "keys": {"last_layer": -features, "logits": logits},
-                  "many": ({"a": -features, "b": 3. * features}, logits)}[
-                      self.last_layer]
-
-      for last_layer, expected in (
-          ("none", {"a": [1.], "b": [2.]}), ("one", {"a": [-1.], "b": [-1.]}),
-          ("keys", {"a": [-1.], "b": [-1.]}),
-          ("many", {"a": [-1.], "b": [3.]})):
-        outputs = self._keras(lambda: Subclass(last_layer), heads=("a", "b"))
-        self.assertEqual({"a": [1.], "b": [2.]}, self._run(outputs.logits))
-        self.assertEqual(expected, self._run(outputs.last_layer))
+  def test_one_head(self):
+    self.assertEqual(1, self._by_head([1], heads=()))
+    self.assertEqual([3, 1], self._by_head(
+        {"last_layer": 3, "logits": 1}, heads=()))
 
   @parameterized.parameters(
       (("a", "other"), ("a", "b")), (("a", "b", "c"), ("a", "b")),
       (("a", "b"), ("a", "b", "c")), (("x1", "x2", "x3"), ("a", "b")))
   def test_outputs_that_are_not_the_heads(self, names, heads):
-    for keras in _KERASES:
-      with self.assertRaisesRegex(
-          ValueError,
-          f"^owner: the model has the {len(names)} outputs {', '.join(names)}, "
-          f"and the heads are {', '.join(heads)}: expected") as caught:
-        self._keras(lambda: self._model(keras, names), {"x": 1.}, heads=heads)
-      self.assertNotIn("\n", str(caught.exception))
+    with self.assertRaisesRegex(
+        ValueError,
+        f"^owner: the model has the {len(names)} outputs {', '.join(names)}, "
+        f"and the heads are {', '.join(heads)}: expected") as caught:
+      self._by_head(list(names), names, heads)
+    self.assertNotIn("\n", str(caught.exception))
 
 
 def _model(keras, names):
@@ -431,7 +396,7 @@ class AutoInputsTest(parameterized.TestCase):
         self.assertEqual([[[expected]]] * 2,
                          [value.tolist() for value in session.run(found)])
 
-  @parameterized.parameters(level.first(list(_CASES), 3))
+  @parameterized.parameters(level.first(list(_CASES)))
   def test_as_keras(self, names, cases):
     for features, expected in cases:
       if isinstance(expected, tuple):
