@@ -199,17 +199,6 @@ class EstimatorTest(absltest.TestCase):
          for path in glob.glob(
              os.path.join(self._model_dir, "**", "events.*"), recursive=True)})
 
-  def test_predict_keys(self):
-    estimator = self._estimator(_Dense("a"))
-    estimator.train(builders.input_fn(), max_steps=1)
-    self.assertRaisesRegex(
-        ValueError, "predict_keys.*predictions.*odds",
-        lambda: next(estimator.predict(
-            builders.input_fn(1), predict_keys=["odds"])))
-    batch = next(estimator.predict(
-        builders.input_fn(1, batch_size=5), yield_single_examples=False))
-    self.assertEqual((5, 1), batch["predictions"].shape)
-
 
 if __name__ == "__main__":
   absltest.main()

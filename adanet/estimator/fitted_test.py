@@ -163,11 +163,11 @@ class FittedTest(parameterized.TestCase):
         self._record(0).fit.loss,
         (np.square(predicted - _LABELS) * weights).sum() / 32, places=4)
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       (None, "evaluator=None: expected an adanet.Evaluator with the ensembler "
        "'greedy'"),
       (adanet.Evaluator(_held_out(shuffle=True)), "evaluator.input_fn: .* got "
-       "another batch 0 .* do not shuffle, or shuffle with a seed"))
+       "another batch 0 .* do not shuffle, or shuffle with a seed")]))
   def test_refused(self, evaluator, message):
     with self.assertRaisesRegex(ValueError, message) as raised:
       _estimator(self._model_dir, ensemblers=[_greedy()],

@@ -21,7 +21,6 @@ from adanet.estimator import export
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import jobs
-from adanet.testing import level
 from adanet.testing import variables
 import numpy as np
 
@@ -129,7 +128,6 @@ def _task(model_dir):
 
 # Its tasks are forks. By its name it runs before a test of this process starts
 # threads of TensorFlow, which a fork would not have.
-@level.gate
 @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                      "Keras 3 needs TensorFlow 2.16 or later.")
 class ClusterTest(absltest.TestCase):
@@ -189,8 +187,8 @@ class Keras3Test(parameterized.TestCase):
           own[name].numpy(), found[scope + path], rtol=1e-5, atol=1e-5,
           err_msg=name)
 
-  @parameterized.parameters(level.first([
-      ("Adam", "Adam"), ("tensorflow", "SGD"), ("SGD", "SGD")]))
+  @parameterized.parameters(
+      ("Adam", "Adam"), ("tensorflow", "SGD"), ("SGD", "SGD"))
   def test_builder_trains_as_keras(self, optimizer, expected):
     self._assert_weights_of_keras(_estimator(
         self._folder(), _Network("a", optimizer, 3),
@@ -203,7 +201,6 @@ class Keras3Test(parameterized.TestCase):
         model_dir=self._folder(),
         **{"max_iteration_steps": _STEPS, "max_iterations": 1, **arguments})
 
-  @level.gate
   def test_pool_trains_as_keras(self):
     self._assert_weights_of_keras(self._pool(
         lambda: _model(3), optimizer=_optimizer("SGD")), "SGD")
@@ -219,7 +216,6 @@ class Keras3Test(parameterized.TestCase):
                                   "Adam", other_input)
 
   @parameterized.parameters(None, engines.Here())
-  @level.gate
   def test_dtype_policy(self, executor):
     keras = tf_compat.keras_3
 
@@ -245,13 +241,6 @@ class Keras3Test(parameterized.TestCase):
           estimator.model_dir, "graph.pbtxt"), encoding="utf-8") as f:
         self.assertIn("DT_BFLOAT16", f.read())
 
-  def test_dtype_policy_that_is_none(self):
-    with self.assertRaisesRegex(ValueError, "^dtype_policy='mixed': expected "):
-      adanet.AutoEnsembleEstimator(
-          adanet.heads.RegressionHead(), {"a": _subclass}, 1,
-          dtype_policy="mixed")
-
-  @level.gate
   def test_ensembler(self):
     estimator = _estimator(self._folder(), _Network("a"), ensemblers=[
         _Normalizing(optimizer=_optimizer("Adam"), use_bias=True)])
@@ -266,7 +255,6 @@ class Keras3Test(parameterized.TestCase):
     self.assertEqual(5, found[scope + "adam/iteration"])
     self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
 
-  @level.gate
   def test_a_search(self):
     model_dir = self._folder()
     estimator = _two(model_dir)
@@ -303,7 +291,6 @@ class Keras3Test(parameterized.TestCase):
         found, served["predictions"].numpy(), rtol=1e-5)
     variables.assert_equal(after, variables.latest(model_dir))
 
-  @level.gate
   def test_metrics(self):
     def updated(labels, predictions):
       metric = tf_compat.keras_3.metrics.R2Score()
@@ -335,7 +322,6 @@ class Keras3Test(parameterized.TestCase):
         os.path.join(model_dir, "report")).read()
     self.assertEqual([1.5, 1.5], [one.metrics["mean"] for one in told])
 
-  @level.gate
   def test_executor(self):
     alone = _two(self._folder())
     alone.train(builders.input_fn())

@@ -59,67 +59,34 @@ def _folder():
   return tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
 
 
-def _export(input_fn, head, *made):
-  """Returns a trained estimator, and the folder of its export."""
-  estimator = searches.estimator(
-      _folder(), *made, head=head, max_iterations=1).train(input_fn)
-  return estimator, estimator.export_saved_model(
-      _folder(), export.build_raw_serving_input_receiver_fn(input_fn)).decode()
-
-
 @level.gate
 class KerasExportTest(absltest.TestCase):
 
-  def setUp(self):
-    super().setUp()
+  def test_several_features_and_heads(self):
     # Not where TF_USE_LEGACY_KERAS=1 makes it Keras 2, either.
-    self.keras = tf_compat.v2.keras
-    if not hasattr(self.keras.layers, "TFSMLayer"):
+    keras = tf_compat.v2.keras
+    if not hasattr(keras.layers, "TFSMLayer"):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
 
-  def _one_feature(self):
-    """Returns a model of one feature, and what is expected."""
-    estimator, folder = _export(
-        builders.input_fn(), heads.RegressionHead(), builders.Dense("a"),
-        builders.Dense("b", 3))
-    inputs = self.keras.Input([3], name="x")
-    layer = self.keras.layers.TFSMLayer(folder, call_endpoint="predict")
-    return self.keras.Model(inputs, layer(inputs)), np.array([
-        p["predictions"] for p in estimator.predict(builders.input_fn(1))])
-
-  def _several_features(self):
-    """Returns a model of several features and heads, and what is expected."""
-
-    class Exported(self.keras.layers.TFSMLayer):
+    class Exported(keras.layers.TFSMLayer):
 
       def call(self, inputs):
         return self.call_endpoint_fn(**inputs)
 
-    estimator, folder = _export(
-        _several_input,
-        heads.MultiHead([
+    estimator = searches.estimator(
+        _folder(), _Several("a"), _Several("b", 3), head=heads.MultiHead([
             heads.MultiClassHead(
                 3, label_vocabulary=list(_WORDS), name="color"),
-            heads.RegressionHead(name="sum")]),
-        _Several("a"), _Several("b", 3))
-    inputs = {"x": self.keras.Input([3], name="x"),
-              "count": self.keras.Input([], name="count", dtype="int64"),
-              "word": self.keras.Input([], name="word", dtype="string")}
-    layer = Exported(folder, call_endpoint="predict")
-    return self.keras.Model(inputs, layer(inputs)), list(
-        estimator.predict(_several_once))
-
-  def test_predicts_what_the_estimator_does(self):
-    model, expected = self._one_feature()
-    features, _ = builders.data(_ROWS)
-    for batch_size in (1, 5, _ROWS):
-      found = model.predict(features, batch_size=batch_size, verbose=0)
-      self.assertEqual(["predictions"], list(found))
-      np.testing.assert_allclose(
-          found["predictions"], expected, rtol=1e-6, atol=1e-6)
-
-  def test_several_features_and_heads(self):
-    model, expected = self._several_features()
+            heads.RegressionHead(name="sum")]), max_iterations=1)
+    estimator.train(_several_input)
+    inputs = {"x": keras.Input([3], name="x"),
+              "count": keras.Input([], name="count", dtype="int64"),
+              "word": keras.Input([], name="word", dtype="string")}
+    layer = Exported(estimator.export_saved_model(
+        _folder(), export.build_raw_serving_input_receiver_fn(
+            _several_input)).decode(), call_endpoint="predict")
+    model = keras.Model(inputs, layer(inputs))
+    expected = list(estimator.predict(_several_once))
     features = _features()
     features["word"] = features["word"].astype(object)
     for batch_size in (3, _ROWS):

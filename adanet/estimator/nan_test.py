@@ -39,6 +39,23 @@ class _Diverging(builders.Dense):
         metrics={})
 
 
+class _HidingNan(builders.Dense):
+  """Has a NaN in a variable, which neither its logits nor its loss show."""
+
+  def build_subnetwork(self, *args, **kwargs):
+    v1 = tf_compat.v1
+    made = super().build_subnetwork(*args, **kwargs)
+    self._variable = v1.get_variable("hides", [2], initializer=(
+        v1.zeros_initializer()))
+    hidden = v1.where([True, True], v1.zeros([2]), self._variable)
+    return made._replace(logits=made.logits + v1.reduce_sum(hidden))
+
+  def build_subnetwork_train_op(self, *args, **kwargs):
+    v1 = tf_compat.v1
+    return v1.group(super().build_subnetwork_train_op(*args, **kwargs),
+                    v1.assign(self._variable, [0., float("nan")]))
+
+
 class _Slots(builders.Dense):
   """A network whose optimizer, made with it, has a slot with infinity."""
 
@@ -170,7 +187,7 @@ class NanTest(parameterized.TestCase):
   @level.gate
   def test_nan_that_the_loss_does_not_show_does_not_win(self):
     estimator = self._estimator(
-        builders.HidingNan("best", 9), builders.Dense("good"),
+        _HidingNan("best", 9), builders.Dense("good"),
         _Slots("slots", 1), max_iterations=1)
     with self.assertLogs(level="WARNING") as logged:
       estimator.train(builders.input_fn(), executor=engines.Here())

@@ -138,6 +138,13 @@ class PredictTest(_Trained):
     found = [row["predictions"] for row in self._estimator.predict(input_fn)]
     np.testing.assert_allclose(self._expected, found, rtol=1e-6)
 
+  def test_keys_and_batches(self):
+    with self.assertRaisesRegex(ValueError, "predict_keys.*predictions.*odds"):
+      next(self._predict(predict_keys=["odds"]))
+    batch = next(self._predict(
+        predict_keys=["predictions"], yield_single_examples=False))
+    self.assertEqual((8, 1), batch["predictions"].shape)
+
   def test_an_endless_input_gets_a_warning(self):
     rows = self._estimator.predict(builders.input_fn())
     with self.assertLogs(level="WARNING") as logged:

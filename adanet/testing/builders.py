@@ -204,23 +204,6 @@ class Slow(Dense):
       return super().build_subnetwork_train_op(*args, **kwargs)
 
 
-class HidingNan(Dense):
-  """Has a NaN in a variable, which neither its logits nor its loss show."""
-
-  def build_subnetwork(self, *args: Any, **kwargs: Any) -> Any:
-    v1 = tf_compat.v1
-    made = super().build_subnetwork(*args, **kwargs)
-    self._variable = v1.get_variable("hides", [2], initializer=(
-        v1.zeros_initializer()))
-    hidden = v1.where([True, True], v1.zeros([2]), self._variable)
-    return made._replace(logits=made.logits + v1.reduce_sum(hidden))
-
-  def build_subnetwork_train_op(self, *args: Any, **kwargs: Any) -> Any:
-    v1 = tf_compat.v1
-    return v1.group(super().build_subnetwork_train_op(*args, **kwargs),
-                    v1.assign(self._variable, [0., float("nan")]))
-
-
 def generator(*builders: Any) -> subnetwork.Generator:
   """Returns a generator that always makes these builders."""
   return subnetwork.SimpleGenerator(list(builders))

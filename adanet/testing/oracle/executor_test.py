@@ -20,8 +20,8 @@ import adanet
 from adanet.testing import engines
 from adanet.testing.oracle import actions
 from adanet.testing.oracle import builders
-from adanet.testing.oracle import comparison
 from adanet.testing.oracle import data
+from adanet.testing.oracle import figures
 from adanet.testing.oracle import generators
 from adanet.testing.oracle import library
 from adanet.testing.oracle import setting
@@ -146,7 +146,7 @@ class ExecutorTest(parameterized.TestCase):
   def test_same_as_one_process(self, name):
     expected = self._figures(_table()[name], None)
     actual = self._figures(_table()[name], self._executor)
-    lines = comparison.differences(expected, actual, 0.)
+    lines = figures.differences(expected, actual, 0.)
     self.assertEmpty(lines, "\n" + "\n".join(lines[:40]))
     # -0. is not 0.
     self.assertEqual(json.dumps(expected, sort_keys=True),

@@ -1,13 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the files that a search left into values that JSON can hold."""
+"""Reads what a search left into values of JSON, and compares such values."""
 
+import collections
 import glob
 import json
+import math
 import os
+import struct
 
 from adanet.testing.oracle import data
-from adanet.testing.oracle import wire
 from adanet.tf_compat import v1 as tf
 import numpy as np
 
@@ -61,7 +63,7 @@ def reports(report_dir):
   if not os.path.exists(path):
     return None
   records = tf.python_io.tf_record_iterator(path)
-  return [wire.iteration_report(record) for record in records]
+  return [iteration_report(record) for record in records]
 
 
 def _tensor(info):
@@ -80,7 +82,7 @@ def export(path):
     for key, signature in sorted(model.signature_def.items()):
       values = session.run(
           {name: info.name for name, info in signature.outputs.items()}, {
-              info.name: data.served_values(_placeholder(info.name))
+              info.name: data.served_values(info.name.split(":")[0])
               for info in signature.inputs.values()
           })
       result[key] = {
@@ -91,10 +93,6 @@ def export(path):
           "values": plain(values),
       }
   return result
-
-
-def _placeholder(tensor_name):
-  return tensor_name.split(":")[0]
 
 
 def state(model_dir, report_dir):
@@ -144,3 +142,125 @@ def write(path, value):
 def read(path):
   with open(path, encoding="utf-8") as f:
     return json.load(f)
+
+
+# A record of a report file is a message of protocol buffers, which is read
+# without the code of either package. Its fields, from the descriptor in AdaNet
+# 0.8.0: `IterationReport` has 1, the iteration's number, and 2, the reports of
+# subnetworks. Each has three maps 1 (hparams), 2 (attributes) and 3 (metrics),
+# and 4 (is in the ensemble) and 5 (name). The value of a map has a field by its
+# type: 1 string, 2 float, 3 int, 4 bool, 5 bytes.
+_MAPS = {1: "hparams", 2: "attributes", 3: "metrics"}
+
+
+def _varint(data, start):
+  """Returns the integer at a position, and the position after it."""
+  value, shift = 0, 0
+  while True:
+    byte = data[start]
+    value |= (byte & 127) << shift
+    start, shift = start + 1, shift + 7
+    if byte < 128:
+      return value, start
+
+
+def _fields(data):
+  """Returns a dict from each field's number to the list of its raw values."""
+  result = collections.defaultdict(list)
+  position = 0
+  while position < len(data):
+    tag, position = _varint(data, position)
+    wire_type = tag % 8
+    if wire_type == 0:
+      value, position = _varint(data, position)
+    elif wire_type == 2:
+      size, position = _varint(data, position)
+      value, position = data[position:position + size], position + size
+    elif wire_type == 5:
+      value, position = data[position:position + 4], position + 4
+    else:
+      raise ValueError("wire type must be 0, 2 or 5, got %d" % wire_type)
+    result[tag // 8].append(value)
+  return result
+
+
+def _value(data):
+  """Returns `[type, value]` of a message `Value`."""
+  (number, (raw,)), = _fields(data).items()
+  if number == 1:
+    return ["string", raw.decode("utf-8")]
+  if number == 2:
+    return ["float", struct.unpack("<f", raw)[0]]
+  if number == 3:
+    return ["int", raw - 2**64 if raw >= 2**63 else raw]
+  if number == 4:
+    return ["bool", bool(raw)]
+  return ["bytes", raw.decode("latin-1")]
+
+
+def iteration_report(data):
+  """Returns a record of a report file as a dict."""
+  fields = _fields(data)
+  subnetworks = []
+  for subnetwork in fields[2]:
+    parts = _fields(subnetwork)
+    report = {
+        name: {
+            _fields(entry)[1][0].decode("utf-8"): _value(_fields(entry)[2][0])
+            for entry in parts[number]
+        } for number, name in _MAPS.items()
+    }
+    report["name"] = parts[5][0].decode("utf-8")
+    report["included_in_final_ensemble"] = bool(sum(parts[4]))
+    subnetworks.append(report)
+  return {"iteration": sum(fields[1]), "subnetworks": subnetworks}
+
+
+def differences(expected, actual, tolerance, path=""):
+  """Returns one line for each place where two values of JSON differ.
+
+  Args:
+    expected: a value of JSON.
+    actual: another.
+    tolerance: float. Two numbers are equal if they differ by at most this times
+      the greater of 1 and both sizes.
+    path: str, where the values are.
+
+  Returns:
+    A list of str.
+  """
+  if isinstance(expected, dict) and isinstance(actual, dict):
+    lines = [
+        f"{path}/{key}: missing, expected {_short(expected[key])}"
+        for key in sorted(set(expected) - set(actual))
+    ] + [
+        f"{path}/{key}: not expected, got {_short(actual[key])}"
+        for key in sorted(set(actual) - set(expected))
+    ]
+    for key in sorted(set(expected) & set(actual)):
+      lines += differences(
+          expected[key], actual[key], tolerance, f"{path}/{key}")
+    return lines
+  if isinstance(expected, list) and isinstance(actual, list):
+    if len(expected) == len(actual):
+      lines = []
+      for i, (one, other) in enumerate(zip(expected, actual)):
+        lines += differences(one, other, tolerance, "%s/%d" % (path, i))
+      return lines
+  elif _are_close(expected, actual, tolerance):
+    return []
+  return [f"{path}: expected {_short(expected)}, got {_short(actual)}"]
+
+
+def _are_close(expected, actual, tolerance):
+  if not {type(expected), type(actual)} <= {int, float}:
+    return type(expected) is type(actual) and expected == actual
+  if math.isnan(expected) or math.isinf(expected):
+    return repr(float(expected)) == repr(float(actual))
+  return abs(expected - actual) <= tolerance * max(
+      1., abs(expected), abs(actual))
+
+
+def _short(value):
+  text = repr(value)
+  return text if len(text) <= 200 else text[:200] + "..."

@@ -18,7 +18,6 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.testing import level
-from adanet.testing.oracle import comparison
 from adanet.testing.oracle import figures
 from adanet.testing.oracle import runner
 from adanet.tf_compat import v1 as tf
@@ -69,7 +68,7 @@ class OracleTest(parameterized.TestCase):
   def _assert_equal(self, expected, actual, tolerance, allowed=()):
     """Asserts that figures are equal, but for lines with one of `allowed`."""
     lines = [
-        line for line in comparison.differences(expected, actual, tolerance)
+        line for line in figures.differences(expected, actual, tolerance)
         if not any(text in line for text in allowed)
     ]
     self.assertEmpty(lines, "\n" + "\n".join(lines[:40]))

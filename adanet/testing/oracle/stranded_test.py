@@ -13,7 +13,6 @@ import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing.oracle import comparison
 from adanet.testing.oracle import figures
 from adanet.testing.oracle import runner
 
@@ -35,7 +34,7 @@ class StrandedTest(parameterized.TestCase):
 
   @parameterized.parameters(*_NAMES)
   def test_goes_on(self, name):
-    lines = comparison.differences(
+    lines = figures.differences(
         self._golden[name], self._ours[name], 1e-4)
     self.assertEmpty(lines, "\n" + "\n".join(lines[:40]))
 
