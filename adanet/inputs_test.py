@@ -12,6 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import inputs
 from adanet import tf_compat
+from adanet.testing import level
 import numpy as np
 
 _X = np.arange(10.).reshape(5, 2)
@@ -191,7 +192,7 @@ class NumpyTest(parameterized.TestCase):
   def test_workers_divide_the_rows(self):
     context = tf_compat.v1.distribute.InputContext
     rows = np.arange(7)
-    for workers in (2, 3, 20):
+    for workers in (3, 9):
       input_fn = inputs.numpy_input_fn(rows, rows, 100, shuffle=False)
       found = [_labels(input_fn, input_context=context(workers, i))[0]
                for i in range(workers)]
@@ -199,10 +200,10 @@ class NumpyTest(parameterized.TestCase):
       # What is left has no row of its own.
       self.assertEqual([rows.tolist()] * (workers - len(found[:7])), found[7:])
 
-  @parameterized.parameters(
-      ({"shuffle": False}, {}), ({"shuffle": True, "seed": 3}, {}),
+  @parameterized.parameters(level.first([
+      ({"shuffle": True}, {"tf_random_seed": None, "model_dir": "m"}),
       ({"shuffle": True}, {"tf_random_seed": 3, "model_dir": "m"}),
-      ({"shuffle": True}, {"tf_random_seed": None, "model_dir": "m"}))
+      ({"shuffle": False}, {}), ({"shuffle": True, "seed": 3}, {})]))
   def test_workers_read_all_rows_without_end(self, arguments, config):
     rows = np.arange(12)
     input_fn = inputs.numpy_input_fn(rows, rows, 4, None, **arguments)

@@ -7,6 +7,7 @@ import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 
 _PROGRAM = """
 import logging, sys
@@ -22,14 +23,14 @@ print(len(logging.root.handlers))
 
 class LogTest(parameterized.TestCase):
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       ("", "adanet: 100 %\nadanet: once, a\n", 0),
       ("logging.basicConfig(format='%(levelname)s %(filename)s %(message)s')",
        "WARNING <string> 100 %\nWARNING <string> once, a\n", 1),
       ("from absl import logging as l; l.set_verbosity(l.INFO)",
        "adanet: of 1\nadanet: 100 %\nadanet: once, a\n", 0),
       ("logging.getLogger('absl').setLevel(logging.ERROR)", "", 0),
-      ("sys.stderr = None", "", 0))
+      ("sys.stderr = None", "", 0)], 2))
   def test_lines(self, first, shown, handlers):
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, first], check=True, timeout=60,
