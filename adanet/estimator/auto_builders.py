@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders of a user's models: estimators, functions and Keras models."""
 
-import functools
 from typing import Any, Callable, Optional, Set
 
 from adanet import log as logging
@@ -176,14 +175,6 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     return subnetwork.shared["train_op"]
 
 
-@functools.lru_cache(maxsize=None)
-def _say_default():
-  reporter.log_or_print(
-      logging.INFO,
-      "optimizer=None: Adam with a learning rate of 0.001 trains the models of "
-      "the pool that come without an optimizer.")
-
-
 class NetworkBuilder(subnetwork_lib.Builder):
   """Builds a network, and trains it with an optimizer."""
 
@@ -247,20 +238,20 @@ class NetworkBuilder(subnetwork_lib.Builder):
         },
         local_init_ops=own_input.initializers if own_input else None)
 
-  def _say(self, level, text):
-    """Says once for a search if a network may surprise its user."""
-    line = f"{self._owner} {text}"
+  def _say(self, level, line):
+    """Says a line once for a search."""
     if line not in self._said:
       self._said.add(line)
       reporter.log_or_print(level, line)
 
   def _used_optimizer(self):
     """Returns the optimizer of the network, or the default."""
-    if self._optimizer is not None:
-      return self._optimizer
-    if self._default_optimizer is not None:
-      return self._default_optimizer
-    _say_default()
+    for optimizer in (self._optimizer, self._default_optimizer):
+      if optimizer is not None:
+        return optimizer
+    self._say(logging.INFO,
+              "optimizer=None: Adam with a learning rate of 0.001 trains the "
+              "models of the pool that come without an optimizer.")
     return tf_compat.v1.train.AdamOptimizer(.001)
 
   def build_subnetwork_train_op(self, subnetwork, loss, var_list, labels,
@@ -271,17 +262,16 @@ class NetworkBuilder(subnetwork_lib.Builder):
     variables = var_list if outputs.variables is None else outputs.variables
     if self._prediction_only:
       return v1.no_op()
-    network = subnetwork.shared["network"]
-    if getattr(network, "has_mask", False):
+    if subnetwork.shared["network"].has_mask:
       self._say(logging.WARNING,
-                "returns an output with a mask. The loss of Keras would leave "
-                "out what is masked, and the head's does not. Give that a "
-                "weight of 0 by the head's weight_column.")
+                f"{self._owner} returns an output with a mask. The loss of "
+                "Keras would leave out what is masked, and the head's does not."
+                " Give that a weight of 0 by the head's weight_column.")
     if not variables:
       self._say(logging.WARNING,
-                "has no variables that train, so training does not change it. "
-                "If you mean this, use an AutoEnsembleSubestimator with "
-                "prediction_only=True.")
+                f"{self._owner} has no variables that train, so training does "
+                "not change it. If you mean this, use an "
+                "AutoEnsembleSubestimator with prediction_only=True.")
       return v1.no_op()
     if own_input:
       # In mode "train" a head also makes a summary of the loss. Each time that
@@ -298,7 +288,7 @@ class NetworkBuilder(subnetwork_lib.Builder):
 
 
 class EitherBuilder(subnetwork_lib.Builder):
-  """Builds a function's network, of the features or of the config."""
+  """Builds the network of a function of features or of config."""
 
   def __init__(self, of_features: NetworkBuilder, of_config: EstimatorBuilder,
                makes_estimator: Callable[[Any], bool]) -> None:

@@ -84,6 +84,7 @@ def _name_scope():
 
 class FunctionNetwork:
   """A function from features to logits, or to the last layer and logits."""
+  has_mask = False
 
   def __init__(self, function: Callable[..., Any], owner: str,
                dtype_policy: Optional[str] = None) -> None:
@@ -149,19 +150,6 @@ class FunctionNetwork:
     return Outputs(last_layer, logits, regularization, updates)
 
 
-def _are_in_graph(variables):
-  """Whether variables of TensorFlow are of the default graph."""
-  graph = tf_compat.v1.get_default_graph()
-  return all(getattr(variable, "graph", None) is graph
-             for variable in variables)
-
-
-def _has_own(model, base, method):
-  """Whether a model has a method of its own, and not that of Keras."""
-  usual = getattr(base, method, None)
-  return usual is not None and getattr(type(model), method) is not usual
-
-
 class KerasNetwork:
   """A Keras model that a function makes, with its losses and updates.
 
@@ -214,7 +202,8 @@ class KerasNetwork:
           f"dtype_policy={self._dtype_policy!r}: expected None for "
           f"{self.owner}, which makes a model of Keras 2")
     for method in _OWN_TRAINING:
-      if _has_own(model, keras.Model, method):
+      usual = getattr(keras.Model, method, None)  # Some are of a later Keras.
+      if usual is not None and getattr(type(model), method) is not usual:
         raise ValueError(
             f"{self.owner} returned {model!r}, which has a {method} of its "
             "own: expected none, because the head has the loss. Use add_loss, "
@@ -238,7 +227,9 @@ class KerasNetwork:
       return True
     else:
       weights = model.weights if model.built else []
-    return model in _USED or not _are_in_graph(weights)
+    graph = tf_compat.v1.get_default_graph()
+    return model in _USED or not all(
+        getattr(variable, "graph", None) is graph for variable in weights)
 
   def _new_model(self):
     """Returns a model that belongs to the default graph."""

@@ -93,34 +93,32 @@ class _SavedModelExporter(Exporter):
     self._serving_input_receiver_fn = serving_input_receiver_fn
     self._assets_extra = assets_extra
     self._as_text = as_text
+    self._exports_to_keep: Optional[int] = None
 
   @property
   def name(self) -> str:
     return self._name
 
+  def _keep(self, number):
+    if number is not None and number <= 0:
+      raise ValueError(
+          f"exports_to_keep must be a number > 0 or None, got {number!r}")
+    self._exports_to_keep = number
+
   def _write(self, estimator, export_path, checkpoint_path):
-    return estimator.export_saved_model(
+    """Exports a checkpoint, and removes the oldest exports."""
+    exported = estimator.export_saved_model(
         export_path, self._serving_input_receiver_fn,
         assets_extra=self._assets_extra, as_text=self._as_text,
         checkpoint_path=checkpoint_path)
-
-
-def _check_exports_to_keep(number):
-  if number is not None and number <= 0:
-    raise ValueError(
-        f"exports_to_keep must be a number > 0 or None, got {number!r}")
-
-
-def _remove_oldest(export_path, exports_to_keep):
-  """Removes all exports but the latest; None keeps all exports."""
-  if exports_to_keep is None:
-    return
-  versions = list(filter(_VERSION.match, files.names(export_path)))
-  for name in versions[:-exports_to_keep]:
-    try:
-      tf_compat.v1.io.gfile.rmtree(os.path.join(export_path, name))
-    except tf_compat.v1.errors.OpError as e:
-      logging.warning("Cannot delete an old export: %s", e)
+    if self._exports_to_keep is not None:
+      versions = list(filter(_VERSION.match, files.names(export_path)))
+      for name in versions[:-self._exports_to_keep]:
+        try:
+          tf_compat.v1.io.gfile.rmtree(os.path.join(export_path, name))
+        except tf_compat.v1.errors.OpError as e:
+          logging.warning("Cannot delete an old export: %s", e)
+    return exported
 
 
 class FinalExporter(_SavedModelExporter):
@@ -165,15 +163,12 @@ class LatestExporter(_SavedModelExporter):
         function, or `exports_to_keep` is less than 1.
     """
     super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
-    _check_exports_to_keep(exports_to_keep)
-    self._exports_to_keep = exports_to_keep
+    self._keep(exports_to_keep)
 
   def export(self, estimator: Any, export_path: str, checkpoint_path: str,
              eval_result: _Metrics, is_the_final_export: bool) -> Any:
     """See `Exporter`."""
-    exported = self._write(estimator, export_path, checkpoint_path)
-    _remove_oldest(export_path, self._exports_to_keep)
-    return exported
+    return self._write(estimator, export_path, checkpoint_path)
 
 
 def _loss_smaller(best_eval_result: _Metrics,
@@ -225,14 +220,13 @@ class BestExporter(_SavedModelExporter):
     super().__init__(
         name, cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,
         as_text)
+    self._keep(exports_to_keep)
     if not callable(compare_fn):
       raise ValueError(
           "compare_fn must be a function of best_eval_result and "
           f"current_eval_result, got {compare_fn!r}")
-    _check_exports_to_keep(exports_to_keep)
     self._event_file_pattern = event_file_pattern
     self._compare_fn = compare_fn
-    self._exports_to_keep = exports_to_keep
     self._model_dir: Optional[str] = None
     self._best: Optional[_Metrics] = None
 
@@ -266,5 +260,4 @@ class BestExporter(_SavedModelExporter):
       return None
     exported = self._write(estimator, export_path, checkpoint_path)
     self._best = eval_result
-    _remove_oldest(export_path, self._exports_to_keep)
     return exported

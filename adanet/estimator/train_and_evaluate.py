@@ -23,8 +23,8 @@ from adanet.training import signals
 _LAST_STEP_SECS = 3.
 
 
-def _report(model_dir):
-  """Returns the report of a search that has ended.
+def _print_report(model_dir):
+  """Prints the result of a search that has ended on a cluster.
 
   Other tasks may still run their last step and write their records afterward.
   """
@@ -34,14 +34,10 @@ def _report(model_dir):
     last = max((task.iteration for task in report.tasks), default=0)
     if time.monotonic() > end or all(
         task.has_ended for task in report.tasks if task.iteration == last):
-      return report
+      break
     time.sleep(.1)
-
-
-def _print_report(estimator):
-  """Prints the result of the search on a cluster."""
   try:
-    print(_report(estimator.model_dir))
+    print(report)
   except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "rich":
       raise
@@ -105,23 +101,18 @@ def _lead(estimator, train_spec, eval_spec, **kwargs):
     evaluator.finish_latest()
     file.write(by, evaluator.checkpoint, evaluator.results)
     results = evaluator.results
-  _print_report(estimator)
+  _print_report(estimator.model_dir)
   return results
-
-
-def _evaluate_continuously(estimator, train_spec, eval_spec):
-  """Evaluates the checkpoints of the chief."""
-  return evaluator_task.evaluate(
-      estimator.config, CheckpointEvaluator(
-          estimator, eval_spec, train_spec.max_steps),
-      name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)
 
 
 def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
   """Runs the part of this task."""
   role = estimator_lib.role_of(estimator.config)
   if role == estimator_lib.Role.EVALUATOR:
-    return _evaluate_continuously(estimator, train_spec, eval_spec)
+    return evaluator_task.evaluate(
+        estimator.config,
+        CheckpointEvaluator(estimator, eval_spec, train_spec.max_steps),
+        name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)
   if role in (estimator_lib.Role.WORKER, estimator_lib.Role.PARAMETER_SERVER):
     _train(estimator, train_spec)
     return results_lib.file_of(estimator.config).awaited()
@@ -189,17 +180,15 @@ def train_and_evaluate(
           f"estimator must be an adanet.Estimator, got {estimator!r}")
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
-  limit: Dict[str, Any] = {}
-  if max_seconds is not None:
-    limit["max_seconds"] = max_seconds
   with signals.StopRequests():
     if executor is not None:
       driver.check_executor(executor, estimator.config)
       return _train_and_evaluate_here(
           estimator, train_spec, eval_spec, executor=executor,
-          **limit).results
+          max_seconds=max_seconds).results
     with jobs.as_job(estimator.config):
-      return _as_this_task(estimator, train_spec, eval_spec, **limit)
+      return _as_this_task(
+          estimator, train_spec, eval_spec, max_seconds=max_seconds)
 
 
 _Metrics = Dict[str, Any]
