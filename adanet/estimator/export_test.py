@@ -18,8 +18,6 @@ from adanet.testing import graphs
 from adanet.testing import level
 import numpy as np
 
-_PREDICT = "tensorflow/serving/predict"
-_REGRESS = "tensorflow/serving/regress"
 
 
 def _example(x):
@@ -115,6 +113,9 @@ class ExportSavedModelTest(ExportTestCase):
 
   def test_serves_in_a_session(self):
     path = self._export()
+    self.assertEqual(
+        ["predict", "raw:predict", "regression", "serving_default"],
+        self._load(path, lambda _, signatures: sorted(signatures)))
     examples = [_example(2.), _example(3.)]
     for signature, feed, output in (
         ("serving_default", {"inputs": examples}, "outputs"),
@@ -264,19 +265,6 @@ class SignatureDefsTest(ExportTestCase):
       expected.setdefault("serving_default", expected["predict"])
     self.assertEqual(expected, self._load(ours, names))
 
-  def test_kinds(self):
-    with tf_compat.v1.Graph().as_default():
-      receiver = _parsing_receiver()
-      signatures = saved_model.signature_defs(
-          receiver.receiver_tensors, receiver.receiver_tensors_alternatives,
-          _double(receiver.features))
-    self.assertEqual({
-        "serving_default": _REGRESS,
-        "regression": _REGRESS,
-        "predict": _PREDICT,
-        "raw:predict": _PREDICT,
-    }, {name: s.method_name for name, s in signatures.items()})
-
   def test_a_single_output_is_the_default_too(self):
     with tf_compat.v1.Graph().as_default():
       x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
@@ -316,7 +304,8 @@ class SignatureDefsTest(ExportTestCase):
   def test_leaves_out_what_cannot_be_served(self):
     output = mock.Mock()
     output.as_signature_def.return_value = (
-        tf_compat.v1.saved_model.build_signature_def(method_name=_PREDICT))
+        tf_compat.v1.saved_model.build_signature_def(
+              method_name="tensorflow/serving/predict"))
     with tf_compat.v1.Graph().as_default():
       x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None])
       self.assertEqual({}, saved_model.signature_defs(
@@ -386,16 +375,15 @@ class ReceiverTest(graphs.GraphTestCase):
   def test_single_tensors_get_names(self):
     receiver = export.ServingInputReceiver(
         self.tensor, self.tensor, {"other": self.tensor})
-    self.assertEqual({"feature": self.tensor}, receiver.features)
-    self.assertEqual({"input": self.tensor}, receiver.receiver_tensors)
-    self.assertEqual({"other": {"input": self.tensor}},
-                     receiver.receiver_tensors_alternatives)
-
-  def test_tensor_receiver_keeps_the_tensor(self):
+    self.assertEqual(
+        ({"feature": self.tensor}, {"input": self.tensor},
+         {"other": {"input": self.tensor}}), receiver)
+    # A receiver of a tensor keeps that of the features.
     receiver = export.TensorServingInputReceiver(self.tensor, self.tensor)
     self.assertIs(self.tensor, receiver.features)
-    self.assertEqual({"input": self.tensor}, receiver.receiver_tensors)
-    self.assertIsNone(receiver.receiver_tensors_alternatives)
+    self.assertEqual(({"input": self.tensor}, None), receiver[1:])
+    with self.assertRaisesRegex(ValueError, "Expected a tensor"):
+      export.TensorServingInputReceiver({"x": self.tensor}, self.tensor)
 
   def test_sparse_features(self):
     sparse = tf_compat.v1.sparse_placeholder(tf_compat.v1.int64)
@@ -419,10 +407,6 @@ class ReceiverTest(graphs.GraphTestCase):
     with self.assertRaisesRegex(ValueError, message):
       export.ServingInputReceiver(**arguments)
 
-  def test_tensor_receiver_takes_no_dict(self):
-    with self.assertRaisesRegex(ValueError, "Expected a tensor"):
-      export.TensorServingInputReceiver({"x": self.tensor}, self.tensor)
-
   @parameterized.parameters((None, [None, 2]), (5, [5, 2]))
   def test_raw_placeholders(self, batch_size, shape):
     like = tf_compat.v1.ones([3, 2], tf_compat.v1.int64, name="like")
@@ -435,8 +419,6 @@ class ReceiverTest(graphs.GraphTestCase):
       self.assertEqual(tf_compat.v1.int64, tensor.dtype)
       self.assertEqual(shape, tensor.shape.as_list())
     self.assertStartsWith(receiver.features["x"].op.name, "like")
-
-  def test_raw_placeholder_of_one_tensor(self):
     receiver = export.build_raw_serving_input_receiver_fn(self.tensor)()
     self.assertEqual(["feature"], list(receiver.features))
     self.assertEqual(["input"], list(receiver.receiver_tensors))

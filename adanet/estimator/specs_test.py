@@ -43,7 +43,6 @@ class SpecsTest(parameterized.TestCase):
       ({"input_fn": np.zeros([99])}, TypeError,
        "ndarray: use adanet.inputs.numpy_input_fn"),
       ({"max_steps": 0}, ValueError, "max_steps must be a whole number > 0"),
-      ({"max_steps": "9"}, TypeError, "max_steps must be .*, got '9'"),
       ({"hooks": 3}, TypeError, "hooks must be a sequence of .*, got 3"),
       ({"hooks": [3]}, TypeError, "hooks must have only .*, got 3"),
       ({"saving_listeners": [3]}, TypeError, "CheckpointSaverListeners, got 3"))
@@ -53,11 +52,9 @@ class SpecsTest(parameterized.TestCase):
     self.assertNotIn("\n", str(caught.exception))
 
   @parameterized.parameters(
-      ({"input_fn": None}, TypeError, "input_fn must be .*, got None"),
       ({"steps": -1}, ValueError,
        "steps must be a whole number > 0, or None, got -1"),
       ({"name": 3}, TypeError, "name must be a string or None, got 3"),
-      ({"hooks": [3]}, TypeError, "hooks must have only SessionRunHooks"),
       ({"exporters": 3}, TypeError, "exporters must be a sequence .*, got 3"),
       ({"exporters": ["x"]}, TypeError, "LatestExporter, got 'x'"),
       ({"exporters": _exporter("")}, ValueError, "of an exporter .*, got ''"),

@@ -29,12 +29,7 @@ def batches(count: int, size: int = 8) -> Iterator[Tuple[
 
 def input_fn(repeat: Optional[int] = None, batch_size: int = 8,
              ) -> Callable[[], Any]:
-  """Returns an input_fn of `data`.
-
-  Args:
-    repeat: how often it has all data; None for endlessly.
-    batch_size: int.
-  """
+  """Returns an input_fn of `data`, without end by default."""
   def call():
     features, labels = data()
     dataset = tf_compat.v1.data.Dataset.from_tensor_slices(
@@ -53,15 +48,7 @@ class Dense(subnetwork.Builder):
 
   def __init__(self, name: str, width: int = 2, learning_rate: float = .05,
                **returned: Any):
-    """Takes the network's shape.
-
-    Args:
-      name: str.
-      width: int, of the hidden layer.
-      learning_rate: float.
-      **returned: values that `build_subnetwork` returns instead, by the
-        attributes of `Subnetwork`.
-    """
+    """Takes its shape, and values to return by attributes of `Subnetwork`."""
     self._name = name
     self._width = width
     self._learning_rate = learning_rate
@@ -117,12 +104,7 @@ class _Resource(NamedTuple):
 
 
 def _value_of_resource(name: str, collection: str) -> Any:
-  """Returns the value of a new resource, which is 1 once it is initialized.
-
-  Args:
-    name: str, in its variable scope.
-    collection: str, that of its kind of resources.
-  """
+  """Returns the value of a new resource, which is 1 once it is initialized."""
   v1 = tf_compat.v1
   name = f"{v1.get_variable_scope().name}/{name}"
   with v1.name_scope(None):
@@ -182,13 +164,7 @@ class Slow(Dense):
   """Takes its time for a step, so that a test can do something meanwhile."""
 
   def __init__(self, name: str, step_secs: float, **arguments: Any):
-    """Takes how long.
-
-    Args:
-      name: str.
-      step_secs: float.
-      **arguments: the arguments of `Dense`.
-    """
+    """Takes how long, and the arguments of `Dense`."""
     super().__init__(name, **arguments)
     self._step_secs = step_secs
 

@@ -62,11 +62,7 @@ def _killing_processes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def process_pool(workers: int) -> Iterator[futures.Executor]:
-  """Yields a pool of processes of this machine.
-
-  Args:
-    workers: int, how many.
-  """
+  """Yields a pool of processes of this machine."""
   # A "fork" would not work after TensorFlow has started threads.
   context = multiprocessing.get_context("spawn")
   with _killing_processes():
@@ -113,9 +109,6 @@ def dask_client(workers: int) -> Iterator[Any]:
   """Yields a `distributed.Client` of a Dask cluster on this machine.
 
   Its attribute `cluster` is the `LocalCluster`.
-
-  Args:
-    workers: int, how many processes, of one thread each.
 
   Raises:
     unittest.SkipTest: Dask is not there.

@@ -284,14 +284,7 @@ class HandWrittenEngine(engine_lib.Engine):
       trained_lib.TrainedIteration, BaseException]] = (),
                ensemblers: Iterable[Any] = (), report_materializer: Any = None,
                **rules: Any):
-    """Begins a search in memory.
-
-    Args:
-      iterations: see the attribute.
-      ensemblers: of the search.
-      report_materializer: object, or None.
-      **rules: see `Rules`.
-    """
+    """Begins a search in memory, with `rules` as in `Rules`."""
     self.calls: List[Tuple[Any, ...]] = []
     self.events: List[events.Event] = []
     self.files = SearchFilesInMemory()

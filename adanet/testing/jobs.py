@@ -235,11 +235,6 @@ class Job:
              names: Iterable[str] = ()) -> None:
     """Waits until all tasks have ended.
 
-    Args:
-      secs: float, how long at most.
-      status: int, the expected exit status of each.
-      names: the tasks that must; all by default.
-
     Raises:
       JobError: one has not, or has another exit status.
     """
@@ -278,14 +273,7 @@ class Job:
 
 def started(test: Any, run: Callable[[], None], tasks: Dict[str, int],
             folder: str = "") -> Job:
-  """Returns a job with all its tasks started; it ends with a test.
-
-  Args:
-    test: an `absltest.TestCase`.
-    run: see `Job`.
-    tasks: see `Job`.
-    folder: see `Job`; a new one by default.
-  """
+  """Returns a `Job` with all its tasks started; it ends with a test."""
   job = Job(run, tasks, folder or test.create_tempdir().full_path)
   test.addCleanup(job.close)
   job.start_all()

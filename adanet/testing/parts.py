@@ -15,13 +15,7 @@ from adanet.training import trained
 
 def request(model_dir: str, driver: str, part: Tuple[str, ...] = ("a",)
             ) -> part_lib.PartRequest:
-  """Returns what a driver asks of a worker: a part of iteration 0.
-
-  Args:
-    model_dir: str.
-    driver: str, the id of the driver.
-    part: `Part`.
-  """
+  """Returns what a driver asks of a worker: a part of iteration 0."""
   return part_lib.PartRequest(
       part, num_parts=2, is_first=True, may_be_late=False, compares=True,
       records=False, start=trained.Start(0, None), max_steps=None, stops={},
@@ -32,13 +26,7 @@ def request(model_dir: str, driver: str, part: Tuple[str, ...] = ("a",)
 def result(driver: str = "driver",
            ending: ending_lib.Ending = ending_lib.Ending.ITERATION_OVER,
            **values: Any) -> part_files.Result:
-  """Returns the result of a part.
-
-  Args:
-    driver: str, the id of the driver that asked for it.
-    ending: `Ending`.
-    **values: of `Result`.
-  """
+  """Returns the result of a part."""
   return part_files.Result(
       ending, driver, max_steps=None, stops={}, checkpoint="a/b/model.ckpt-4",
       steps={"t0_a": 4}, losses={},
@@ -49,14 +37,7 @@ def result(driver: str = "driver",
 
 def wait_until_trained(
     model_dir: str, number: int, name: str, step: int) -> None:
-  """Waits until a part has a checkpoint of a step, or of one after it.
-
-  Args:
-    model_dir: str.
-    number: int, the iteration's.
-    name: str, that of the part.
-    step: int.
-  """
+  """Waits until a part has a checkpoint of a step, or of one after it."""
   folder = os.path.join(model_dir, "parts", str(number), name)
 
   def is_saved():

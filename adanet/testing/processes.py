@@ -32,11 +32,6 @@ def wait_until(condition: Callable[[], Any], what: str,
                secs: float = _TIMEOUT_SECS) -> Any:
   """Waits for a condition, and returns its value.
 
-  Args:
-    condition: a function.
-    what: str, the event waited for.
-    secs: float, how long at most.
-
   Raises:
     TimeoutError: it does not hold in time.
   """
