@@ -102,9 +102,8 @@ class EstimatorBuilder(subnetwork_lib.Builder):
       owner: str, the candidate in messages.
       subestimator: function from a RunConfig to an `AutoEnsembleSubestimator`
         of an estimator.
-      logits_fn: function of `estimator_spec`, returns the logits.
-      last_layer_fn: function of `estimator_spec`, returns the last layer; None
-        for the logits.
+      logits_fn: see `AutoEnsembleEstimator`.
+      last_layer_fn: see `AutoEnsembleEstimator`.
       config: `RunConfig` of the search, for the model_fn.
     """
     self._name = name
@@ -189,11 +188,10 @@ class NetworkBuilder(subnetwork_lib.Builder):
       owner: str, the candidate in messages.
       make_network: function that returns a `FunctionNetwork` or a
         `KerasNetwork` for the default graph.
-      optimizer: see `optimizers.minimize`; or None.
-      default_optimizer: the same, for a network that comes with none; None for
-        Adam.
-      train_input_fn: input_fn that the network trains on, or None.
-      prediction_only: bool, whether the network is not to be trained.
+      optimizer: see `AutoEnsembleSubestimator`.
+      default_optimizer: see `AutoEnsembleEstimator`.
+      train_input_fn: see `AutoEnsembleSubestimator`.
+      prediction_only: see `AutoEnsembleSubestimator`.
       head: the network trains for its loss.
       said: the lines that builders of this search have said.
     """
@@ -292,14 +290,7 @@ class EitherBuilder(subnetwork_lib.Builder):
 
   def __init__(self, of_features: NetworkBuilder, of_config: EstimatorBuilder,
                makes_estimator: Callable[[Any], bool]) -> None:
-    """Makes a builder.
-
-    Args:
-      of_features: builds the function of features.
-      of_config: builds the function of config.
-      makes_estimator: function of a RunConfig, whether the function makes an
-        estimator of it.
-    """
+    """Takes both, and whether the function makes an estimator of a config."""
     self._of_features = of_features
     self._of_config = of_config
     self._makes_estimator = makes_estimator

@@ -77,9 +77,6 @@ class ModelInputs:
   def of(self, features: Any) -> Any:
     """Returns the argument to call the model with.
 
-    Args:
-      features: of an input_fn: tensor, or nested structure of tensors.
-
     Raises:
       ValueError: a feature is missing.
     """
@@ -130,11 +127,7 @@ class ModelInputs:
         f"features are {sorted(features)}. {advice} feature.")
 
   def explained(self, features: Any) -> str:
-    """Returns why a call of the model may have failed; "" if not for these.
-
-    Args:
-      features: see `of`.
-    """
+    """Returns why a call with features may have failed; "" if not for these."""
     if not (self._takes_one and isinstance(features, dict)):
       return ""
     names = sorted(self._unweighted(features))

@@ -88,13 +88,7 @@ class FunctionNetwork:
 
   def __init__(self, function: Callable[..., Any], owner: str,
                dtype_policy: Optional[str] = None) -> None:
-    """Builds nothing yet.
-
-    Args:
-      function: its first argument is `features`. It may take `training`.
-      owner: str, the owner of the function, for messages.
-      dtype_policy: str, for its layers of Keras 3; None for Keras's own.
-    """
+    """Builds nothing yet. The function may take `training`, too."""
     self._function = function
     self._dtype_policy = dtype_policy
     self._owner = owner
@@ -118,10 +112,6 @@ class FunctionNetwork:
 
   def __call__(self, features: Any, training: bool) -> Outputs:
     """Builds the network in the default graph.
-
-    Args:
-      features: tensor or dict of tensors.
-      training: whether it is built as for training.
 
     Raises:
       ValueError: the function returned no logits, or its second call does not

@@ -59,13 +59,7 @@ class BestEnsemble:
   def __init__(self, setup: setup_lib.SearchSetup,
                answering: search_files.AnsweringWinner,
                checkpoint: Optional[str]):
-    """Finds out who has won, if that is known.
-
-    Args:
-      setup: `SearchSetup`.
-      answering: `AnsweringWinner` of the search.
-      checkpoint: str, the prefix; None for initial values.
-    """
+    """Finds out who has won, if that is known."""
     self._answering = answering
     self.checkpoint = checkpoint
     self.number = setup.model_dir.current_iteration(checkpoint)

@@ -132,9 +132,6 @@ def _adopted(argument, value, spec, optional=()):
 def train_spec(value: Any) -> TrainSpec:
   """Returns a `TrainSpec` for an `adanet` or `tf.estimator` `TrainSpec`.
 
-  Args:
-    value: the argument `train_spec`.
-
   Raises:
     TypeError: `value` lacks an attribute of a `TrainSpec`.
   """
@@ -144,9 +141,6 @@ def train_spec(value: Any) -> TrainSpec:
 
 def eval_spec(value: Any) -> EvalSpec:
   """Returns an `EvalSpec` for an `adanet` or `tf.estimator` `EvalSpec`.
-
-  Args:
-    value: the argument `eval_spec`.
 
   Raises:
     TypeError: `value` lacks an attribute of an `EvalSpec`.

@@ -350,13 +350,7 @@ def _has_diverged(trained):
 
 def no_gain(rules: setup_lib.Rules, files: search_files.SearchFiles,
             number: int) -> str:
-  """Returns why no iteration begins, by `patience`; "" if one may.
-
-  Args:
-    rules: `Rules`.
-    files: `SearchFiles`.
-    number: int, the last iteration that is decided.
-  """
+  """Returns why none follows `number`, by `patience`; "" if one may."""
   best, since = None, 0
   for t in range(number + 1):
     record = files.iteration(t)
@@ -380,10 +374,7 @@ def no_gain(rules: setup_lib.Rules, files: search_files.SearchFiles,
 def no_time(request: trainer.Request, seconds: float) -> str:
   """Returns why the next iteration would end too late; "" if it would not.
 
-  Args:
-    request: `Request`.
-    seconds: float, how long the last one took. The next one is taken to last as
-      long.
+  The next iteration is taken to last as long as the last one: `seconds`.
   """
   if request.deadline is None or time.time() + seconds <= request.deadline:
     return ""

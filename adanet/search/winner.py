@@ -63,10 +63,6 @@ _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
 def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
   """Checks that a user's evaluator has the methods of one.
 
-  Args:
-    evaluator: the user's argument, or None.
-    min_delta: float, by how much a winner must be better to be a gain.
-
   Raises:
     ValueError: it lacks something, or has no values of which to subtract.
   """
@@ -109,13 +105,7 @@ def _objective(evaluator):
 
 
 def is_improvement(rules: setup_lib.Rules, value: float, best: float) -> bool:
-  """Returns whether a winner is better than the best one before.
-
-  Args:
-    rules: `Rules`, with `min_delta`.
-    value: float, the metric of the winner.
-    best: float, the metric of the best winner before.
-  """
+  """Returns whether a winner is better than the best one before."""
   objective = _objective(rules.evaluator)
   if "objective_fn" in objective:
     return int(objective["objective_fn"]([best, value])) == 1
@@ -128,12 +118,7 @@ def is_improvement(rules: setup_lib.Rules, value: float, best: float) -> bool:
 
 
 def preset(rules: setup_lib.Rules, number: int) -> trained_lib.Preset:
-  """Returns the rule by which a candidate wins without a comparison.
-
-  Args:
-    rules: `Rules`.
-    number: int, the iteration's.
-  """
+  """Returns the rule by which a candidate wins without a comparison."""
   index = None
   if rules.replay_config:
     index = rules.replay_config.get_best_ensemble_index(number)
