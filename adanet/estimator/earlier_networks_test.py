@@ -179,30 +179,10 @@ class EarlierNetworksTest(parameterized.TestCase):
     self.assertEqual(expected, middle)
     self._assert_same(with_them, without)
 
-  def test_older_checkpoint(self):
-    for name in ("increment.ckpt-1", "model.ckpt-8.1"):
-      values = [one.evaluate(_held_out(), checkpoint_path=os.path.join(
-          one.model_dir, name))["loss"]
-                for one in (_expected(), _searches(builders.Alone)[0])]
-      self.assertEqual(values[0], values[1], name)
-
   def test_reports_have_the_previous_ensemble(self):
     found = _searches(builders.Alone)[2]
     self.assertEqual(_searches(builders.Dense)[2], found)
     self.assertIn("previous_ensemble", [name for name, _ in found])
-
-  def test_other_data(self):
-    """It is the features that differ; the labels do not."""
-    model_dir = self._after_two_iterations()
-    evaluator = adanet.Evaluator(_held_out(.5))
-    lines = self._lines(lambda: self._trained(
-        model_dir=model_dir, evaluator=evaluator))
-    self.assertLen(lines, 1)
-    self.assertIn("Iteration 2: evaluator.input_fn", lines[0])
-    (_, value, *_), = self._figures(model_dir, 3)[2:]
-    self.assertAlmostEqual(value, _estimator(
-        model_dir, evaluator=evaluator).evaluate(_held_out(.5))["loss"],
-                           places=5)
 
   @parameterized.parameters(
       (builders.Alone, builders.Alone), (builders.Alone, builders.Dense),

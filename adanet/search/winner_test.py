@@ -3,7 +3,6 @@
 """Tests of who wins an iteration, by values that are written by hand."""
 
 import itertools
-import math
 from unittest import mock
 
 from absl.testing import absltest
@@ -13,17 +12,11 @@ from adanet import replay
 from adanet.core import selection
 from adanet.search import winner as winner_lib
 from adanet.testing import hand_written
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
-import hypothesis
-from hypothesis import strategies as st
 import numpy as np
 
 _NAN = float("nan")
 _Rater = hand_written.Rater
 _name = hand_written.name
-# The examples are small: a failure shows the first one, within a second.
-_UNSHRUNK = hypothesis.settings(phases=[hypothesis.Phase.generate])
-_VALUES = st.one_of(st.integers(-3, 3).map(float), st.just(_NAN))
 
 
 def _choose(averages, values=None, number=0, before=None, rules=None,
@@ -63,51 +56,28 @@ class ComparedTest(parameterized.TestCase):
     self.assertEmpty(won.fits)
     self.assertEmpty(won.variables)
 
-  @_UNSHRUNK
-  @hypothesis.given(
-      st.lists(_VALUES, min_size=1, max_size=4), _VALUES, st.booleans(),
-      st.booleans(), st.sampled_from([None, np.nanargmin, np.nanargmax]),
-      st.sets(st.integers(0, 4)))
-  def test_best_of_those_that_can_win(
-      self, new, old, has_before, force_grow, objective_fn, with_nan):
-    names = ["z"] * has_before + list("abcd"[:len(new)])
-    values = [old] * has_before + new
-    number = int(has_before)
-    evaluator = objective_fn and _Rater(objective_fn)
-    arguments = dict(
-        averages=dict(zip(names, values)), number=number, values=values,
-        before="z" if has_before else None,
-        rules=dict(force_grow=force_grow, evaluator=evaluator),
-        not_finite={
-            f"t{number - (names[i] == 'z')}_{names[i]}": "variable"
-            for i in with_nan if i < len(names)})
-    # A variable of NaN in a network is one in all ensembles that have it.
-    bad = {i for i in range(len(names)) if i in with_nan or (
-        has_before and 0 in with_nan)}
-    preset = len(values) == 1 or (
-        len(values) == 2 and force_grow and has_before)
-    known = [_NAN if i in bad else value for i, value in enumerate(values)]
-    allowed = [i for i, value in enumerate(known)
-               if not (math.isnan(value) or (i == 0 and has_before
-                                             and force_grow))]
-    is_nan = len(values) - 1 in bad or (
-        not evaluator and math.isnan(values[-1]))
-    if preset and not is_nan:
-      won, engine = _choose(**arguments)
-      self.assertEqual(len(values) - 1, won.choice.index)
-      self.assertIsNone(won.values)
-      self.assertEmpty(engine.calls)
-    elif preset or not allowed:
-      with self.assertRaisesRegex(selection.AllNaNError, "NaN: "):
-        _choose(**arguments)
-    else:
-      sign = -1 if objective_fn is np.nanargmax else 1
-      won, _ = _choose(**arguments)
-      self.assertEqual(
-          min(allowed, key=lambda i: (sign * known[i], i)), won.choice.index)
-      self.assertEqual(list(won.architectures)[won.choice.index], won.name)
-      self.assertEqual(won.choice.index == 0 and has_before,
-                       won.choice.is_previous)
+  @parameterized.parameters(
+      # The averages, where "z" is the previous ensemble, and who wins.
+      ({"z": 1., "a": 2., "b": 3.}, False, "z"),
+      ({"z": 1., "a": 2., "b": 3.}, True, "a"), ({"z": 1., "a": 1.}, False, "z"),
+      ({"z": _NAN, "a": 2.}, False, "a"),
+      ({"z": 1., "a": _NAN, "b": 2.}, True, "b"))
+  def test_previous_ensemble(self, averages, force_grow, winner):
+    won, _ = _choose(
+        averages, number=1, before="z", rules=dict(force_grow=force_grow))
+    self.assertEqual(_name(int(winner != "z"), winner), won.name)
+    self.assertEqual(winner == "z", won.choice.is_previous)
+
+  @parameterized.parameters(
+      ({"a": _NAN}, {}), ({"a": 1.}, {"t0_a": "kernel"}),
+      ({"a": 1., "b": _NAN}, {"t0_a": "kernel"}))
+  def test_none_can_win(self, averages, not_finite):
+    with self.assertRaisesRegex(selection.AllNaNError, "NaN: "):
+      _choose(averages, not_finite=not_finite)
+
+  def test_average_does_not_count_where_an_evaluator_compares(self):
+    won, _ = _choose({"a": _NAN}, rules=dict(evaluator=_Rater()))
+    self.assertEqual(_name(0, "a"), won.name)
 
   @parameterized.named_parameters(
       ("network", {"t0_a": "kernel"}, {"a": "kernel"}),
