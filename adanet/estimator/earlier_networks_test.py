@@ -24,13 +24,11 @@ import numpy as np
 _NAMES = ("a", "b")
 
 
-def _held_out(scale=1.):
-  """Returns an input_fn of the evaluator."""
-  def input_fn():
-    features, labels = builders.data()
-    return tf_compat.v1.data.Dataset.from_tensor_slices(
-        ({"x": features * np.float32(scale)}, labels)).batch(7)
-  return input_fn
+def _held_out():
+  """Is the input_fn of the evaluator."""
+  features, labels = builders.data()
+  return tf_compat.v1.data.Dataset.from_tensor_slices(
+      ({"x": features}, labels)).batch(7)
 
 
 class _Most(adanet.ensemble.FittedEnsembler):
@@ -70,7 +68,7 @@ def _estimator(model_dir, made=None, **arguments):
   """Returns a search of three iterations, the winners of which grow."""
   made = made or _made()
   arguments = {
-      "evaluator": adanet.Evaluator(_held_out()),
+      "evaluator": adanet.Evaluator(_held_out),
       "ensemblers": [_Most()],
       "subnetwork_generator": adanet.subnetwork.SimpleGenerator(made),
       "max_iterations": 3, "force_grow": True,
@@ -99,7 +97,7 @@ def _searches(kind):
     estimator = _estimator(
         model_dir, subnetwork_generator=generator, max_iterations=iterations,
         config=tf_compat.RunConfig(keep_checkpoint_max=None),
-        report_materializer=adanet.ReportMaterializer(_held_out()))
+        report_materializer=adanet.ReportMaterializer(_held_out))
     estimator.train(builders.input_fn())
     if iterations == 2:
       shutil.copytree(model_dir, two)
@@ -158,8 +156,8 @@ class EarlierNetworksTest(parameterized.TestCase):
   def test_same_as_with_them(self):
     with_them, without = _expected(), _searches(builders.Alone)[0]
     self._assert_same(with_them, without)
-    self.assertEqual(with_them.evaluate(_held_out()),
-                     without.evaluate(_held_out()))
+    self.assertEqual(with_them.evaluate(_held_out),
+                     without.evaluate(_held_out))
     more = set(without.get_variable_names()) - set(
         with_them.get_variable_names())
     # No slot of an optimizer of an earlier iteration is kept.
@@ -173,7 +171,7 @@ class EarlierNetworksTest(parameterized.TestCase):
       _estimator(made=_made(kind), **arguments).train(
           builders.input_fn(), max_steps=10)
       # Nothing is decided: it is fitted to what there is.
-      middle = _estimator(made=_made(kind), **arguments).evaluate(_held_out())
+      middle = _estimator(made=_made(kind), **arguments).evaluate(_held_out)
       found.append((middle, self._trained(_made(kind), **arguments)))
     (expected, with_them), (middle, without) = found
     self.assertEqual(expected, middle)
@@ -201,7 +199,7 @@ class EarlierNetworksTest(parameterized.TestCase):
       # An evaluation builds all members.
       for one in made:
         one.calls.clear()
-      found[0].evaluate(_held_out())
+      found[0].evaluate(_held_out)
       members = store.Store(model_dir).iteration(2).winning.subnetworks
       self.assertIn("t0", [name[:2] for name in members])
       self.assertEqual(
