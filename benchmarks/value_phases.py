@@ -22,7 +22,6 @@ from adanet.core import building
 from adanet.tf_compat import keras_3 as keras
 from adanet.tf_compat import optimizers
 from adanet.training import fitting
-from adanet.training import graph_files
 from adanet.training import saving
 from adanet.training import sessions
 from benchmarks import program
@@ -43,7 +42,7 @@ _FUNCTIONS = (
     (OPTIMIZER, optimizers, ("minimize",)),
     (RESTORE, sessions.Restorer, ("__init__", "restore")),
     (SAVE, saving.CheckpointSaver, ("build", "begin_iteration", "save", "end")),
-    (SAVE, graph_files.GraphFiles, ("write",)),
+    (SAVE, saving.GraphFiles, ("write",)),
     (FIT, fitting, ("fits",)))
 
 

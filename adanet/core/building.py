@@ -11,8 +11,6 @@ from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
-from adanet.core import asking
-from adanet.core import earlier_winners
 from adanet.core import ensembles
 from adanet.core import graph_parts
 from adanet.core import iteration as iteration_lib
@@ -178,7 +176,7 @@ class _GraphBuilder:
       builders of the iteration.
     """
     parts = self._parts
-    winners = earlier_winners.EarlierWinners(parts, history)
+    winners = graph_parts.EarlierWinners(parts, history)
     if winners.needs_ensembles():
       previous = winners.built_all()
       return previous, previous, parts.generate(number, previous)
@@ -187,7 +185,7 @@ class _GraphBuilder:
     if previous is None:
       return None, None, builders
     members, with_ensemble = self._needed(number, previous)
-    if any(map(asking.builder_asks, builders)) or not (
+    if any(map(subnetworks.builder_asks, builders)) or not (
         winners.can_build(members)):
       previous = winners.built_all()
       return previous, previous, builders

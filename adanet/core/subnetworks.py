@@ -3,6 +3,7 @@
 """Builds one candidate subnetwork of an iteration."""
 
 import contextlib
+import inspect
 import re
 from typing import Any, Callable, ContextManager, Dict, Iterable, Iterator
 from typing import List, NamedTuple, Optional, Sequence, Tuple
@@ -10,12 +11,10 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
-from adanet.core import asking
 from adanet.core import metrics
 from adanet.core import scopes
-from adanet.core import user_errors
+from adanet.core import user_input
 from adanet.heads import mean_loss
-
 
 _METHODS = ("build_subnetwork", "build_subnetwork_train_op")
 # The characters that TensorFlow takes in the name of a scope.
@@ -278,14 +277,14 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
     iteration_step = v1.convert_to_tensor(step)
     with summary.current_scope():
       summary.scalar("iteration_step/adanet/iteration_step", iteration_step)
-    arguments = asking.answered(
+    arguments = answered(
         builder.build_subnetwork, dict(
             features=task.features, logits_dimension=task.head.logits_dimension,
             training=training, iteration_step=iteration_step, summary=summary),
         previous_ensemble, labels=task.labels, config=config)
     count = num_variables()
     with summary.capture(), scopes.builder_scope(variable_scope) as built:
-      with user_errors.explained_in_builder(owner, task.features, task.labels):
+      with user_input.explained_in_builder(owner, task.features, task.labels):
         subnetwork = builder.build_subnetwork(**arguments)
     if not isinstance(subnetwork, subnetwork_lib.Subnetwork):
       raise ValueError(
@@ -307,7 +306,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
         summary.scalar("loss", spec.loss)
       with summary.capture(), train_op_scope(variable_scope, built) as updates:
         train_op = as_train_op_spec(
-            builder.build_subnetwork_train_op(**asking.answered(
+            builder.build_subnetwork_train_op(**answered(
                 builder.build_subnetwork_train_op, dict(
                     subnetwork=subnetwork, loss=spec.loss,
                     var_list=list(built.trainable_variables),
@@ -381,3 +380,47 @@ def warn_of_probabilities(logits: Any, predictions: Any, owner: str,
         "" if head is None else f" for the head {head!r}", function,
         f"the op {name!r} of the layer {layer!r}" if layer else
         f"the op {name!r}", function)
+
+
+PREVIOUS = "previous_ensemble"
+
+
+def asks_for(function: Callable[..., Any], argument: str) -> bool:
+  """Returns whether a function has a parameter of that name."""
+  return argument in inspect.signature(function).parameters
+
+
+def asks_for_previous(function: Callable[..., Any]) -> bool:
+  """Returns whether a function gets the previous ensemble.
+
+  One with `**kwargs` gets it, as it may hand it on.
+  """
+  parameters = inspect.signature(function).parameters
+  return PREVIOUS in parameters or any(
+      parameter.kind == inspect.Parameter.VAR_KEYWORD
+      for parameter in parameters.values())
+
+
+def answered(function: Callable[..., Any], arguments: Dict[str, Any],
+             previous_ensemble: Any, **optional: Any) -> Dict[str, Any]:
+  """Returns the arguments of a function, with the optional ones that it takes.
+
+  Args:
+    function: the user's.
+    arguments: dict of all that each such function takes.
+    previous_ensemble: the previous ensemble, or None.
+    **optional: further arguments, each for a function that has it by name.
+  """
+  given = dict(arguments)
+  if asks_for_previous(function):
+    given[PREVIOUS] = previous_ensemble
+  given.update((name, value) for name, value in optional.items()
+               if asks_for(function, name))
+  return given
+
+
+def builder_asks(builder: Any) -> bool:
+  """Returns whether a builder needs the previous ensemble in the graph."""
+  return callable(getattr(builder, "prune_previous_ensemble", None)) or any(
+      asks_for_previous(method) for method in (
+          builder.build_subnetwork, builder.build_subnetwork_train_op))

@@ -10,8 +10,8 @@ from adanet import tf_compat
 from adanet.core import evaluator as evaluator_lib
 from adanet.estimator import best_ensemble
 from adanet.training import arrays
-from adanet.training import hooks as hooks_lib
 from adanet.training import input_fn as input_fn_lib
+from adanet.training import runs
 
 
 def _wanted(predictions, predict_keys):
@@ -43,7 +43,7 @@ def predict(best: best_ensemble.BestEnsemble,
 
   No context is entered while the caller holds a prediction.
   """
-  runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
+  runner = runs.HookRunner([runs.Owned(hook) for hook in hooks])
   with best.setup.graph(input_fn, "infer", best.number) as built:
     runner.begin()
     opened = best.open_session(built)

@@ -6,8 +6,11 @@ An array that is a constant of the graph would be written with each checkpoint,
 and may have no more than 2 GB.
 """
 
+import collections
+import math
 import numbers
 import os
+import sys
 from typing import Any, Dict, Optional, Tuple
 import zlib
 
@@ -15,7 +18,6 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.tf_compat import error_text
-from adanet.training import array_order
 from adanet.training import input_position
 import numpy as np
 
@@ -137,6 +139,72 @@ def _check_count(name, value):
                      "greater than 0.")
 
 
+class Order:
+  """Which rows each batch has.
+
+  Where an epoch ends in the middle of a batch, that goes on in the next one, or
+  is smaller.
+
+  Attributes:
+    num_batches: int, how many there are.
+  """
+
+  def __init__(self, rows: np.ndarray, batch_size: int,
+               num_epochs: Optional[int], seed: Optional[int],
+               ends_at_epoch: bool = False, first: int = 0):
+    """Copies nothing.
+
+    Args:
+      rows: array of int, all of them in order.
+      batch_size: int.
+      num_epochs: int; None for no end.
+      seed: int, shuffles the rows, in each epoch in another way; None for their
+        own order.
+      ends_at_epoch: whether a batch ends where an epoch does.
+      first: int, with how many rows each epoch ends in place of beginning.
+    """
+    self._rows = rows
+    self._first = first
+    self._batch_size = batch_size
+    self._seed = seed
+    self._num_rows = math.inf if num_epochs is None else num_epochs * len(rows)
+    self._of_epoch = -(-len(rows) // batch_size) if ends_at_epoch else None
+    self.num_batches = (
+        sys.maxsize if num_epochs is None else
+        -(-self._num_rows // batch_size) if self._of_epoch is None else
+        num_epochs * self._of_epoch)
+    self._shuffled: Dict[int, np.ndarray] = collections.OrderedDict()
+
+  def _epoch(self, number):
+    """Returns the rows of an epoch; the last two are kept."""
+    if self._seed is None and not self._first:
+      return self._rows
+    if number not in self._shuffled:
+      rows = self._rows
+      if self._seed is not None:
+        random = np.random.RandomState([self._seed, number])
+        rows = random.permutation(rows)
+      self._shuffled[number] = np.roll(rows, -self._first)
+      while len(self._shuffled) > 2:
+        self._shuffled.popitem(last=False)
+    return self._shuffled[number]
+
+  def batch(self, number: int) -> np.ndarray:
+    """Returns the rows of a batch, by its number from 0."""
+    if self._of_epoch is not None:
+      epoch, of_epoch = divmod(number, self._of_epoch)
+      start = of_epoch * self._batch_size
+      return self._epoch(epoch)[start:start + self._batch_size]
+    start = number * self._batch_size
+    end = min(start + self._batch_size, self._num_rows)
+    pieces = []
+    while start < end:
+      epoch, row = divmod(start, len(self._rows))
+      pieces.append(self._epoch(epoch)[row:row + end - start])
+      start += len(pieces[-1])
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
 class ArrayInput:
   """An input_fn of arrays. It can be pickled, with all that is in them."""
 
@@ -155,7 +223,7 @@ class ArrayInput:
       seed: int, for the shuffling; None for that of the config, if it has one.
       names: of features and labels in messages.
       rows: array of int, the rows to read; None for all.
-      ends_at_epoch: see `array_order.Order`.
+      ends_at_epoch: see `Order`.
 
     Raises:
       ValueError: an argument is not as described, or the arrays do not have as
@@ -223,7 +291,7 @@ class ArrayInput:
         # With fewer rows than workers, the last ones read them all.
         own = rows[worker::num_workers]
         rows = own if len(own) else rows
-    return array_order.Order(rows, self._batch_size, self._num_epochs,
+    return Order(rows, self._batch_size, self._num_epochs,
                  self._shuffling_seed(config, several_read_all),
                  self._ends_at_epoch, first)
 

@@ -10,7 +10,6 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.training import array_order
 from adanet.training import arrays
 import numpy as np
 
@@ -29,12 +28,12 @@ class OrderTest(parameterized.TestCase):
       (3, 1, [[5, 6, 7]]), (7, 3, [[5, 6, 7, 5, 6, 7, 5], [6, 7]]),
       (9, 1, [[5, 6, 7]]))
   def test_batches(self, size, num_epochs, expected):
-    order = array_order.Order(np.array([5, 6, 7]), size, num_epochs, None)
+    order = arrays.Order(np.array([5, 6, 7]), size, num_epochs, None)
     self.assertEqual(len(expected), order.num_batches)
     self.assertEqual(expected, _read(order, len(expected)))
 
   def test_without_end(self):
-    order = array_order.Order(np.array([5, 6, 7]), 2, None, None)
+    order = arrays.Order(np.array([5, 6, 7]), 2, None, None)
     self.assertEqual(sys.maxsize, order.num_batches)
     self.assertEqual([[5, 6], [7, 5], [6, 7], [5, 6]], _read(order, 4))
     self.assertEqual([5, 6], order.batch(3 * 10**9).tolist())
@@ -44,13 +43,13 @@ class OrderTest(parameterized.TestCase):
       (3, 2, [[5, 6, 7]] * 2), (7, 3, [[5, 6, 7]] * 3),
       (2, None, [[5, 6], [7], [5, 6], [7], [5, 6]]))
   def test_ends_at_epoch(self, size, num_epochs, expected):
-    order = array_order.Order(np.array([5, 6, 7]), size, num_epochs, None, True)
+    order = arrays.Order(np.array([5, 6, 7]), size, num_epochs, None, True)
     self.assertEqual(len(expected) if num_epochs else sys.maxsize,
                      order.num_batches)
     self.assertEqual(expected, _read(order, len(expected)))
 
   def test_each_epoch_has_each_row_once(self):
-    order = array_order.Order(np.arange(20), 7, None, 3, ends_at_epoch=True)
+    order = arrays.Order(np.arange(20), 7, None, 3, ends_at_epoch=True)
     epochs = [sum(_read(order, 3 * k)[-3:], []) for k in (1, 2, 3)]
     for epoch in epochs:
       self.assertCountEqual(range(20), epoch)
@@ -58,7 +57,7 @@ class OrderTest(parameterized.TestCase):
 
   def test_shuffled(self):
     rows = np.arange(20)
-    order = array_order.Order(rows, 20, 5, 3)
+    order = arrays.Order(rows, 20, 5, 3)
     epochs = _read(order, 5)
     for epoch in epochs:
       self.assertCountEqual(range(20), epoch)
@@ -66,21 +65,21 @@ class OrderTest(parameterized.TestCase):
     # In whatever order it is asked, also for what it does not keep.
     self.assertEqual(epochs[::-1], [
         order.batch(number).tolist() for number in (4, 3, 2, 1, 0)])
-    self.assertEqual(epochs, _read(array_order.Order(rows, 20, 5, 3), 5))
-    self.assertNotEqual(epochs, _read(array_order.Order(rows, 20, 5, 4), 5))
+    self.assertEqual(epochs, _read(arrays.Order(rows, 20, 5, 3), 5))
+    self.assertNotEqual(epochs, _read(arrays.Order(rows, 20, 5, 4), 5))
     self.assertEqual(list(range(20)), rows.tolist())
 
   @parameterized.parameters(None, 3)
   def test_first(self, seed):
     """The same rows in each epoch, and as many, from another one on."""
-    epochs = _read(array_order.Order(np.arange(20), 20, None, seed), 3)
+    epochs = _read(arrays.Order(np.arange(20), 20, None, seed), 3)
     self.assertEqual([epoch[15:] + epoch[:15] for epoch in epochs], _read(
-        array_order.Order(np.arange(20), 20, None, seed, first=15), 3))
+        arrays.Order(np.arange(20), 20, None, seed, first=15), 3))
 
   def test_size_of_batches_does_not_change_the_order(self):
     one, other = (
         sum(_read(order, order.num_batches), []) for order in (
-            array_order.Order(np.arange(20), size, 2, 3) for size in (20, 7)))
+            arrays.Order(np.arange(20), size, 2, 3) for size in (20, 7)))
     self.assertEqual(one, other)
 
 

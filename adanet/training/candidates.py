@@ -10,7 +10,7 @@ from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import evaluator as evaluator_lib
 from adanet.core import iteration as iteration_lib
-from adanet.training import head_loss
+from adanet.training import held_out_pass
 from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 import numpy as np
@@ -145,7 +145,7 @@ def _data_metric(task):
   """Returns a metric of the features and labels alone, a mean of squares."""
   v1 = tf_compat.v1
   squares = []
-  for tensor in head_loss.components(task):
+  for tensor in held_out_pass.components(task):
     if tensor.dtype == v1.string:
       tensor = v1.strings.to_hash_bucket_fast(tensor, 2**16)
     if tensor.dtype.is_integer or tensor.dtype.is_floating or (

@@ -9,20 +9,21 @@ recorded ones.
 
 import contextlib
 import math
-from typing import Any, Dict, Iterable, NamedTuple, Tuple
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Tuple
 
 from adanet import log as logging
 from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
-from adanet.core import earlier_winners
 from adanet.core import ensembles
+from adanet.core import graph_parts
 from adanet.core import iteration as iteration_lib
 from adanet.core import scoped_summary
+from adanet.core import scopes
 from adanet.core import selection
 from adanet.core import subnetworks
-from adanet.training import head_loss
+from adanet.training import held_out_pass
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
 from adanet.training import setup as setup_lib
@@ -50,6 +51,62 @@ class Fitted(NamedTuple):
 
 
 # Fitting.
+
+
+def _put(tensors):
+  """Returns features and labels of a dict from path to tensor."""
+  slots = {"features": {}, "labels": None}
+  for path, tensor in tensors.items():
+    inside = slots
+    for i, key in enumerate(path[:-1]):
+      inner = inside.get(key)
+      inside[key] = inside = {} if inner is None else inner
+    inside[path[-1]] = tensor
+  return slots["features"], slots["labels"]
+
+
+def is_finite(logits: Any) -> bool:
+  """Returns whether an array, or each one of a dict, has no NaN or infinity."""
+  return all(np.isfinite(array).all()
+             for array in logits_lib.by_head(logits).values())
+
+
+class HeadLoss:
+  """The function from logits to the head's loss, in a session of its own."""
+
+  def __init__(self, setup: setup_lib.SearchSetup, like: Any,
+               inputs: Mapping[logits_lib.InputPath, Any]):
+    """Builds its graph.
+
+    Args:
+      setup: `SearchSetup`.
+      like: logits of a network; their shape.
+      inputs: all that the head needs beside logits; see `RecordedLogits`.
+    """
+    v1 = tf_compat.v1
+    with scopes.new_graph(None).as_default():
+      logits = {head: v1.placeholder(v1.float32, (None,) + array.shape[1:])
+                for head, array in logits_lib.by_head(like).items()}
+      # Constants, so that TensorFlow computes ops that depend on nothing else,
+      # such as checks of labels, only once.
+      features, labels = _put({
+          path: v1.convert_to_tensor(value) for path, value in inputs.items()})
+      loss = subnetworks.LearningTask(
+          setup.search.head, None, features, labels, "train").apply_head(
+              logits_lib.of_heads(logits), "a fitted ensemble").loss
+      self._heads = list(logits)
+      self._session = sessions.local_session(setup.config.session_config)
+      self._session.run(sessions.local_init_op(()))
+      self._run = self._session.make_callable(loss, list(logits.values()))
+
+  def __call__(self, logits: Any) -> float:
+    """Returns the loss of the logits of all examples."""
+    arrays = logits_lib.by_head(logits)
+    return float(self._run(*[arrays[head] for head in self._heads]))
+
+  def close(self) -> None:
+    """Frees the session."""
+    self._session.close()
 
 
 def _mean(members, weights):
@@ -131,10 +188,10 @@ def fit(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
               if name != logits_lib.PREVIOUS_ENSEMBLE}
   like = next(iter(networks.values())).logits
   with contextlib.closing(
-      head_loss.HeadLoss(setup, like, logits.inputs)) as loss:
+      HeadLoss(setup, like, logits.inputs)) as loss:
     losses = {name: loss(member.logits) for name, member in networks.items()
               if "t{}_{}".format(*name) not in candidates.not_finite and
-              head_loss.is_finite(member.logits)}
+              is_finite(member.logits)}
     losses = {name: value for name, value in losses.items()
               if math.isfinite(value)}
     left_out = [name for name in networks if name not in losses]
@@ -181,7 +238,7 @@ class _LogitsReader:
   def _next(self, *inputs):
     """Returns the logits of the next batch, if it is the one with `inputs`."""
     if self._number >= len(self._batches) or (
-        head_loss.digest(inputs) != self._batches[self._number].digest):
+        held_out_pass.digest(inputs) != self._batches[self._number].digest):
       self.error = logits_lib.other_data_error(
           "the comparison of the ensembles", self._number)
       raise self.error
@@ -194,7 +251,7 @@ class _LogitsReader:
             ) -> Dict[logits_lib.Network, Any]:
     """Returns dict from a network's name to its logits."""
     v1 = tf_compat.v1
-    given = head_loss.tensors_of(task)
+    given = held_out_pass.tensors_of(task)
     read = v1.numpy_function(
         self._next, [given[path] for path in self._paths],
         [v1.float32] * len(self._arrays))
@@ -220,7 +277,7 @@ def _previous_spec(setup, candidates, recorded, task, logits):
   networks = tuple(
       _network(logits[name], recorded.members[name].complexity)
       for name in architecture.subnetworks)
-  spec = earlier_winners.of_members(
+  spec = graph_parts.of_members(
       candidates.previous, architecture,
       [_RecordedBuilder(name) for _, name in architecture.subnetworks],
       networks)
@@ -230,7 +287,7 @@ def _previous_spec(setup, candidates, recorded, task, logits):
         logits=logits[logits_lib.PREVIOUS_ENSEMBLE],
         complexity_regularization=v1.constant(ensemble.complexity)))
   # All are fitted: it is the weighted sum of its members.
-  latest = earlier_winners.latest(
+  latest = graph_parts.latest(
       setup.history(candidates.number), list(_ensemblers(setup.search)))
   assert latest is not None
   with v1.variable_scope(f"iteration_{latest.number}"):

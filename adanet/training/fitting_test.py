@@ -12,13 +12,19 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import ensemble
+from adanet import heads
+from adanet import tf_compat
 from adanet.core import architecture
 from adanet.training import fitting
 from adanet.training import recorded_logits
 from adanet.training import trained
 import numpy as np
 
+v1 = tf_compat.v1
 _LABELS = np.float32([[1.], [3.]])
+_TARGETS = np.float32([[1.], [2.], [4.]])
+_LOGITS = np.float32([[1.], [4.], [1.]])  # Squared errors: 0, 4 and 9.
+_WEIGHTS = np.float32([[1.], [.5], [2.]])
 _NO_LOSS = -7.  # The loss of these logits is NaN.
 
 
@@ -77,7 +83,7 @@ class FitTest(parameterized.TestCase):
     setup = mock.Mock(search=types.SimpleNamespace(ensemblers=[ensembler]))
     setup.not_finite_of_evaluator.return_value = " The input has NaN."
     loss = mock.Mock(side_effect=_loss)
-    with mock.patch.object(fitting.head_loss, "HeadLoss", return_value=loss):
+    with mock.patch.object(fitting, "HeadLoss", return_value=loss):
       return fitting.fit(setup, candidates, recorded_logits.RecordedLogits(
           {**recorded, **members}, {}, ()))
 
@@ -147,6 +153,86 @@ class FitTest(parameterized.TestCase):
     ) as raised:
       self._fit(_Fixed(weights), {"a": 1., "b": 2., "c": 3.})
     self.assertNotIn("\n", str(raised.exception))
+
+
+class IsFiniteTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ([[1.], [-2.]], True), ([[1.], [np.nan]], False), ([[-np.inf]], False),
+      ({"a": [[1.]], "b": [[2.]]}, True),
+      ({"a": [[1.]], "b": [[2., np.inf]]}, False),
+      ({"a": [[np.nan]], "b": [[2.]]}, False))
+  def test_is_finite(self, logits, expected):
+    logits = ({head: np.float32(array) for head, array in logits.items()}
+              if isinstance(logits, dict) else np.float32(logits))
+    self.assertEqual(expected, fitting.is_finite(logits))
+
+
+class HeadLossTest(parameterized.TestCase):
+
+  def _loss(self, head, like, inputs):
+    loss = fitting.HeadLoss(
+        types.SimpleNamespace(
+            search=types.SimpleNamespace(head=head),
+            config=types.SimpleNamespace(session_config=None)), like, inputs)
+    self.addCleanup(loss.close)
+    return loss
+
+  def test_of_all_examples(self):
+    loss = self._loss(
+        heads.RegressionHead(), _LOGITS, {("labels",): _TARGETS})
+    self.assertAlmostEqual(13. / 3., loss(_LOGITS), places=6)
+    self.assertIs(float, type(loss(_LOGITS)))
+    # The same function for other logits, and for those again.
+    self.assertEqual(0., loss(_TARGETS))
+    self.assertAlmostEqual(13. / 3., loss(_LOGITS), places=6)
+
+  def test_with_weights(self):
+    loss = self._loss(
+        heads.RegressionHead(weight_column="w"), _LOGITS,
+        {("labels",): _TARGETS, ("features", "w"): _WEIGHTS})
+    # .5 * 4 + 2 * 9, by three examples, as the head has it.
+    self.assertAlmostEqual(20. / 3., loss(_LOGITS), places=5)
+
+  def test_of_several_heads(self):
+    head = heads.MultiHead([
+        heads.RegressionHead(name="a", weight_column="w"),
+        heads.RegressionHead(label_dimension=2, name="b")],
+                           head_weights=[1., 10.])
+    like = {"b": np.float32([[0., 0.]]), "a": np.float32([[0.]])}
+    loss = self._loss(head, like, {
+        ("labels", "a"): _TARGETS, ("labels", "b"): np.zeros([3, 2], np.float32),
+        ("features", "w"): _WEIGHTS})
+    # Six values of b; their squares sum up to 3. Each is taken by its name.
+    b = np.float32([[1., 0.], [0., 1.], [-1., 0.]])
+    self.assertAlmostEqual(
+        20. / 3. + 10. * 3. / 6., loss({"a": _LOGITS, "b": b}), places=5)
+    self.assertAlmostEqual(
+        20. / 3. + 10. * 3. / 6., loss({"b": b, "a": _LOGITS}), places=5)
+
+  def test_features_in_dicts(self):
+    def create_estimator_spec(features, logits, labels, **unused):
+      self.assertIsNone(labels)
+      return types.SimpleNamespace(loss=v1.reduce_sum(
+          logits * features["a"]["b"] + features["a"]["c"]))
+
+    loss = self._loss(
+        types.SimpleNamespace(logits_dimension=1,
+                              create_estimator_spec=create_estimator_spec),
+        _LOGITS, {("features", "a", "b"): _TARGETS,
+                  ("features", "a", "c"): _WEIGHTS})
+    self.assertAlmostEqual(1. + 8. + 4. + 3.5, loss(_LOGITS), places=5)
+
+  def test_features_that_are_one_tensor(self):
+    def create_estimator_spec(features, logits, labels, **unused):
+      return types.SimpleNamespace(
+          loss=v1.reduce_sum(logits * features + labels))
+
+    loss = self._loss(
+        types.SimpleNamespace(logits_dimension=1,
+                              create_estimator_spec=create_estimator_spec),
+        _LOGITS, {("features",): _WEIGHTS, ("labels",): _TARGETS})
+    self.assertAlmostEqual(1. + 2. + 2. + 7., loss(_LOGITS), places=5)
 
 
 if __name__ == "__main__":

@@ -6,23 +6,98 @@ An iteration runs its new networks only, where the logits of the previous
 ensemble's members were kept; see `recorded_logits`.
 """
 
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+import hashlib
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import checkpoints
-from adanet.core import earlier_winners
 from adanet.core import evaluator as evaluator_lib
+from adanet.core import graph_parts
 from adanet.core import iteration as iteration_lib
-from adanet.training import carried
-from adanet.training import head_loss
+from adanet.core import subnetworks
+from adanet.training import merge_checkpoints
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import sessions
 from adanet.training import setup as setup_lib
 import numpy as np
 
 _Recorded = Tuple[iteration_lib.Iteration, logits_lib.RecordedLogits]
+
+
+def tensors_of(task: subnetworks.LearningTask
+              ) -> Dict[logits_lib.InputPath, Any]:
+  """Returns all tensors of a batch, in an order that is always the same."""
+  def leaves(value, path):
+    if isinstance(value, dict):
+      for key in sorted(value, key=str):
+        yield from leaves(value[key], path + (key,))
+    elif value is not None:
+      yield path, value
+
+  return dict(leaves({"features": task.features, "labels": task.labels}, ()))
+
+
+def _parts(tensor):
+  """Returns the dense tensors of which one consists, such as a sparse one."""
+  return tf_compat.v1.nest.flatten(tensor, expand_composites=True)
+
+
+def components(task: subnetworks.LearningTask) -> List[Any]:
+  """Returns all dense tensors that the tensors of a batch consist of."""
+  return [part for tensor in tensors_of(task).values()
+          for part in _parts(tensor)]
+
+
+def loss_inputs(task: subnetworks.LearningTask,
+                logits: Any) -> Dict[logits_lib.InputPath, Any]:
+  """Returns the tensors of a batch from which the head computes its loss.
+
+  These are the labels, and features with weights, whatever their names are.
+
+  Args:
+    task: `LearningTask`.
+    logits: of any network, in the default graph.
+
+  Raises:
+    ValueError: one of them is not dense.
+  """
+  loss = task._replace(mode="train", applies_head=True).apply_head(
+      logits, "the loss of fitted ensembles").loss
+  # An input that only the network reads is no input of the loss.
+  seen = {tensor.op.name for tensor in logits_lib.by_head(logits).values()}
+  names: Set[str] = set()
+  waiting = [loss.op]
+  while waiting:
+    op = waiting.pop()
+    if op.name not in seen:
+      seen.add(op.name)
+      names.update(tensor.name for tensor in op.inputs)
+      waiting.extend([tensor.op for tensor in op.inputs])
+      waiting.extend(op.control_inputs)
+  inputs = {path: tensor for path, tensor in tensors_of(task).items()
+            if not names.isdisjoint(part.name for part in _parts(tensor))}
+  for path, tensor in inputs.items():
+    if len(_parts(tensor)) > 1:
+      name = path[0] + "".join(f"[{key!r}]" for key in path[1:])
+      raise ValueError(
+          f"evaluator.input_fn: {name} is a {type(tensor).__name__}: expected "
+          "a dense tensor with fitted ensembles. Make it dense in input_fn, for "
+          "example with tf.sparse.to_indicator")
+  return inputs
+
+
+def digest(values: Iterable[Any]) -> str:
+  """Returns the digest of some arrays of a batch."""
+  hashed = hashlib.sha256()
+  for value in map(np.asarray, values):
+    hashed.update(f"{value.dtype.str} {value.shape} ".encode())
+    # An array of strings has only pointers to them.
+    hashed.update(repr(value.tolist()).encode() if value.dtype == object
+                  else np.ascontiguousarray(value).tobytes())
+  return hashed.hexdigest()
+
 
 
 def _networks(iteration, with_previous, with_ensemble):
@@ -55,7 +130,7 @@ def variable_sums(networks: Iterable[logits_lib.Network], checkpoint: str
   found: Dict[logits_lib.Network, Dict[str, int]] = {}
   for network in networks:
     own = [name for name in names
-           if name.startswith(carried.network_scope(*network))]
+           if name.startswith(merge_checkpoints.network_scope(*network))]
     # A variable that is in parts has none.
     if all(name in sums for name in own):
       found[network] = {name: sums[name] for name in own}
@@ -107,15 +182,15 @@ def _run(setup, number, checkpoint, with_previous,
             name: tf_compat.v1.cast(0. if complexity is None else complexity,
                                     tf_compat.v1.float32)
             for name, (_, complexity) in networks.items()},
-        "inputs": head_loss.loss_inputs(
+        "inputs": loss_inputs(
             built.task, next(iter(networks.values()))[0]),
-        "features": head_loss.components(built.task) if is_kept else []}
+        "features": components(built.task) if is_kept else []}
     sums = variable_sums(networks, checkpoint) if is_kept and checkpoint else {}
 
     def run(session):
       batch = session.run(fetches)
       # The values would take memory for all batches at once.
-      return dict(batch, features=is_kept and head_loss.digest(
+      return dict(batch, features=is_kept and digest(
           batch["features"]) or "")
 
     with setup.session(built, checkpoint) as (session, _):
@@ -133,7 +208,7 @@ def _recorded(batches, **of_graph):
   found = tuple(
       logits_lib.RecordedBatch(
           len(next(iter(next(iter(batch["logits"].values())).values()))),
-          head_loss.digest(batch["inputs"].values()), batch["features"])
+          digest(batch["inputs"].values()), batch["features"])
       for batch in batches)
 
   def taken(name, head):
@@ -172,7 +247,7 @@ def completed(setup: setup_lib.SearchSetup, number: int,
   Raises:
     ValueError: they were recorded on other data.
   """
-  latest = earlier_winners.latest(
+  latest = graph_parts.latest(
       setup.history(number), [e.name for e in setup.search.ensemblers
                               if iteration_lib.is_fitted(e)])
   members = latest.architecture.subnetworks if latest else ()

@@ -7,6 +7,7 @@ searches.
 """
 
 import contextlib
+import hashlib
 import os
 import types
 from unittest import mock
@@ -21,7 +22,6 @@ from adanet.core import architecture
 from adanet.core import checkpoints
 from adanet.core import subnetworks
 from adanet.testing import variables
-from adanet.training import head_loss
 from adanet.training import held_out_pass
 from adanet.training import recorded_logits
 import numpy as np
@@ -32,6 +32,119 @@ _LABELS, _WEIGHT = ("labels",), ("features", "w")
 _X = np.float32([[1.], [2.], [3.], [4.], [5.]])
 _GREEDY = ensemble.GreedyEnsembler()
 _MEAN = ensemble.MeanEnsembler()
+
+
+def _sha(*parts):
+  return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _task(head, features, labels):
+  return subnetworks.LearningTask(
+      head, None, features, labels, "eval", applies_head=False)
+
+
+class DigestTest(parameterized.TestCase):
+
+  def test_by_hand(self):
+    value = np.float32([[1.], [2.]])
+    self.assertEqual(_sha(b"<f4 (2, 1) ", value.tobytes()),
+                     held_out_pass.digest([value]))
+    self.assertEqual(
+        _sha(b"<f4 (2, 1) ", value.tobytes(), b"|O (2,) ", b"[b'a', b'bc']"),
+        held_out_pass.digest([value, np.array([b"a", b"bc"], object)]))
+    self.assertEqual(_sha(), held_out_pass.digest([]))
+
+  def test_layout_in_memory_does_not_matter(self):
+    value = np.float32([[1., 2.], [3., 4.]])
+    self.assertEqual(held_out_pass.digest([value]),
+                     held_out_pass.digest([np.asfortranarray(value)]))
+    self.assertEqual(held_out_pass.digest([value[:, 0]]),
+                     held_out_pass.digest([np.float32([1., 3.])]))
+
+  def test_differs(self):
+    digests = [held_out_pass.digest(values) for values in (
+        [np.float32([1., 2.])], [np.float32([2., 1.])],
+        [np.float32([[1., 2.]])], [np.float64([1., 2.])],
+        [np.float32([1.]), np.float32([2.])],
+        [np.array([b"ab", b"c"], object)], [np.array([b"a", b"bc"], object)])]
+    self.assertLen(set(digests), len(digests))
+
+
+class LossInputsTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    stack = contextlib.ExitStack()
+    stack.enter_context(v1.Graph().as_default())
+    self.addCleanup(stack.close)
+
+  def test_tensors_of(self):
+    one, two, labels = (v1.ones([2, 1]) for _ in range(3))
+    got = held_out_pass.tensors_of(_task(
+        None, {"b": two, "a": {"c": one}}, labels))
+    # In one order, whatever that of the dict is.
+    self.assertEqual(
+        [(("features", "a", "c"), one.name), (("features", "b"), two.name),
+         (("labels",), labels.name)],
+        [(path, tensor.name) for path, tensor in got.items()])
+    self.assertCountEqual(
+        [("features",)], held_out_pass.tensors_of(_task(None, one, None)))
+
+  def test_components(self):
+    sparse = v1.SparseTensor([[0, 1]], [3.], [2, 4])
+    dense = v1.ones([2, 1])
+    got = held_out_pass.components(
+        _task(None, {"s": sparse, "d": dense}, None))
+    self.assertCountEqual(
+        [dense.name, sparse.indices.name, sparse.values.name,
+         sparse.dense_shape.name], [tensor.name for tensor in got])
+
+  @parameterized.named_parameters(
+      ("labels", None, lambda x, w: 2. * x, [_LABELS]),
+      ("weights", "w", lambda x, w: 2. * x, [_LABELS, ("features", "w")]),
+      ("weights_that_the_network_reads", "w", lambda x, w: w * x,
+       [_LABELS, ("features", "w")]),
+      ("network_that_reads_them", None, lambda x, w: w * x, [_LABELS]))
+  def test_loss_inputs(self, weight_column, network, expected):
+    features = {"x": v1.ones([2, 1]), "w": v1.ones([2, 1])}
+    labels = v1.ones([2, 1])
+    got = held_out_pass.loss_inputs(
+        _task(heads.RegressionHead(weight_column=weight_column), features,
+              labels), network(features["x"], features["w"]))
+    self.assertCountEqual(expected, got)
+    self.assertIs(labels, got[_LABELS])
+
+  def test_loss_inputs_that_are_only_checked(self):
+    def create_estimator_spec(features, labels, **unused):
+      with v1.control_dependencies([v1.check_numerics(features["c"], "")]):
+        return types.SimpleNamespace(loss=v1.reduce_sum(labels))
+
+    x, checked, labels = (v1.ones([2, 1]) for _ in range(3))
+    got = held_out_pass.loss_inputs(
+        _task(types.SimpleNamespace(
+            logits_dimension=1, create_estimator_spec=create_estimator_spec),
+              {"x": x, "c": checked}, labels), 2. * x)
+    self.assertCountEqual([_LABELS, ("features", "c")], got)
+
+  def test_loss_inputs_of_several_heads(self):
+    head = heads.MultiHead([
+        heads.RegressionHead(name="a", weight_column="w"),
+        heads.RegressionHead(name="b")])
+    features = {"x": v1.ones([2, 1]), "w": v1.ones([2, 1])}
+    got = held_out_pass.loss_inputs(
+        _task(head, features, {name: v1.ones([2, 1]) for name in "ab"}),
+        {"a": features["x"] * 2., "b": features["x"] * 3.})
+    self.assertCountEqual(
+        [("labels", "a"), ("labels", "b"), ("features", "w")], got)
+
+  def test_sparse_labels_are_refused(self):
+    labels = v1.SparseTensor(
+        *(v1.constant(value, v1.int64) for value in ([[0, 0]], [1], [2, 1])))
+    task = _task(heads.MultiLabelHead(3), {"x": v1.ones([2, 1])}, labels)
+    with self.assertRaisesRegex(
+        ValueError, "^evaluator.input_fn: labels is a SparseTensor: expected a "
+        "dense tensor with fitted ensembles.* tf.sparse.to_indicator$"):
+      held_out_pass.loss_inputs(task, v1.ones([2, 3]))
 
 
 def _network(logits, complexity):
@@ -123,8 +236,8 @@ class RecordTest(parameterized.TestCase):
     np.testing.assert_array_equal(_X + .5, got.inputs[_WEIGHT])
     parts = [_X[:2], _X[2:4], _X[4:]]
     self.assertEqual(
-        tuple(_Batch(len(x), head_loss.digest([x + .5, -x]),
-                     head_loss.digest([x + .5, x, -x])) for x in parts),
+        tuple(_Batch(len(x), held_out_pass.digest([x + .5, -x]),
+                     held_out_pass.digest([x + .5, x, -x])) for x in parts),
         got.batches)
 
   def test_steps(self):

@@ -11,12 +11,10 @@ from adanet import tf_compat
 from adanet.core import events
 from adanet.core import selection
 from adanet.training import ending as ending_lib
-from adanet.training import hooks as hooks_lib
 from adanet.training import runs as runs_lib
 from adanet.training import saving
 from adanet.training import train_ops
 from adanet.training import training_summaries
-from adanet.training import turns as turns_lib
 
 _PROGRESS_SECS = .5  # Between two events of progress.
 # How many steps of ensembles a worker leaves to those that train nothing else.
@@ -82,7 +80,7 @@ class Loop:
   def __init__(self, number: int, ops: train_ops.TrainOps,
                iteration_steps: Optional[int], max_steps: Optional[int],
                deadline: Optional[float],
-               hooks: hooks_lib.HookRunner, saver: saving.Saver,
+               hooks: runs_lib.HookRunner, saver: saving.Saver,
                summaries: training_summaries.TrainingSummaries,
                context: LoopContext,
                input_turn: Any = None):
@@ -112,8 +110,8 @@ class Loop:
     self._saver = saver
     self._summaries = summaries
     self._context = context
-    self._turns = turns_lib.Turns(ops.fractions) if ops.fractions else None
-    self._lag_limit = turns_lib.LagLimit(iteration_steps, context.untrained)
+    self._turns = train_ops.Turns(ops.fractions) if ops.fractions else None
+    self._lag_limit = train_ops.LagLimit(iteration_steps, context.untrained)
     self._awaited = set(ops.pacemakers) - set(context.untrained)
     self._active = dict(ops.trainees)
     self._diverged: Set[str] = set()
@@ -216,11 +214,11 @@ class Loop:
     leaves_some = bool(active) and self._context.shares_ensembles
     ensembles = self._ensembles(1 + (_LEFT_STEPS if leaves_some else 0))
     if ensembles:
-      active.append(turns_lib.ENSEMBLES)
+      active.append(train_ops.ENSEMBLES)
     if not active:
       return ()
-    turn = self._turns.next(active, waiting=[turns_lib.ENSEMBLES])
-    return tuple(ensembles) if turn == turns_lib.ENSEMBLES else (turn,)
+    turn = self._turns.next(active, waiting=[train_ops.ENSEMBLES])
+    return tuple(ensembles) if turn == train_ops.ENSEMBLES else (turn,)
 
   def _outlasts_subnetworks(self):
     """Returns whether ensembles train on, as a subnetwork elsewhere does.
@@ -269,7 +267,7 @@ class Loop:
       self.seconds[name] += seconds
     if self._turns is not None and not self._runs.was_new:
       is_subnetwork = self._ops.trainees[names[0]].is_subnetwork
-      self._turns.served(names[0] if is_subnetwork else turns_lib.ENSEMBLES,
+      self._turns.served(names[0] if is_subnetwork else train_ops.ENSEMBLES,
                          seconds)
     self._take(names, values)
 

@@ -15,9 +15,9 @@ from absl.testing import parameterized
 from adanet.core import events
 from adanet.core import selection
 from adanet.training import ending as ending_lib
-from adanet.training import hooks
 from adanet.training import loop as loop_lib
-from adanet.training import turns
+from adanet.training import runs
+from adanet.training import train_ops
 import numpy as np
 
 _STEPS = 12
@@ -120,7 +120,7 @@ def _ops(names=_NAMES, ensembles=(), fractions=None, observed=(),
       trainees=trainees, averages=dict.fromkeys(ensembles), is_part=is_part,
       observed=dict.fromkeys(observed), pacemakers=pacemakers,
       fractions=fractions and dict(
-          zip((*names, turns.ENSEMBLES), fractions)))
+          zip((*names, train_ops.ENSEMBLES), fractions)))
 
 
 def _in_turn(*fractions):
@@ -156,7 +156,7 @@ class LoopTest(parameterized.TestCase):
     self.noted = []
     self.waits = []
     self.saver = mock.Mock(**{"is_due.return_value": False})
-    self.hooks = hooks.HookRunner([])
+    self.hooks = runs.HookRunner([])
     self.others = {}  # How many steps others take while this one waits.
 
   def _wait_for(self, unfinished):

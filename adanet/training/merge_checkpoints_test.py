@@ -8,6 +8,7 @@ import types
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.core import architecture
 from adanet.core import checkpoints
 from adanet.core import events
 from adanet.core import model_dir
@@ -85,6 +86,56 @@ class MergeCheckpointsTest(parameterized.TestCase):
          "global_step": np.int64(6)}, variables.latest(self._path))
     # The one before stays as it was.
     self.assertEqual({"b/w": 2.}, checkpoints.values(before, ["b/w"]))
+
+
+_A = "adanet/iteration_0/subnetwork_t0_a/"
+_B = "adanet/iteration_0/subnetwork_t0_b/"
+_ENSEMBLE = "adanet/iteration_0/ensemble_t0_all_greedy/"
+_NEW = "adanet/iteration_1/subnetwork_t1_a/w"
+_STORED = (
+    "current_iteration", "global_step", "table", _A + "w", _A + "adam/w",
+    _B + "w", "adanet/iteration_0/subnetwork_t0_ab/w", _ENSEMBLE + "bias",
+    "adanet/iteration_0/ensemble_t0_all_greedy_2/bias",
+    "adanet/iteration_0/candidate_t0_all_greedy/adanet_loss", _NEW,
+    "adanet/iteration_1/subnetwork_t1_a/old_name")
+
+
+def _won(*builders):
+  return architecture.Architecture(
+      "all", "greedy", tuple((0, name) for name in builders), (0,))
+
+
+class CarriedTest(parameterized.TestCase):
+
+  def _assert_carried(self, expected, winner=_won("a"), known=None):
+    found = merge_checkpoints.names(
+        _STORED, ["current_iteration", "global_step", _NEW], 1, [(0, winner)],
+        known or {})
+    self.assertEqual(sorted(expected + [
+        "table", _ENSEMBLE + "bias",
+        "adanet/iteration_0/candidate_t0_all_greedy/adanet_loss"]), found)
+
+  @parameterized.parameters(
+      # It is not known which ones are those of an optimizer.
+      ("a", ()),
+      ("b", (_B + "w",)),
+      # The checkpoint has other names.
+      ("a", (_A + "v",)))
+  def test_unknown(self, name, variables):
+    self._assert_carried(
+        [_A + "w", _A + "adam/w"], known={(0, name): variables})
+
+  def test_without_what_an_optimizer_made(self):
+    self._assert_carried([_A + "w"], known={(0, "a"): [_A + "w"]})
+
+  def test_all_members(self):
+    self._assert_carried(
+        [_A + "w", _B + "w"], _won("a", "b"),
+        {(0, "a"): [_A + "w"], (0, "b"): [_B + "w"]})
+
+  def test_no_iteration_before(self):
+    self.assertEqual(
+        ["table"], merge_checkpoints.names(["table", _NEW], [_NEW], 0, [], {}))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import weakref
 
 from adanet import tf_compat
 from adanet.core import checkpoints
-from adanet.core import user_errors
+from adanet.core import user_input
 from adanet.tf_compat import checkpoint_file
 
 # A moving average starts again where another version wrote other names.
@@ -198,7 +198,7 @@ class Initializers:
     """
     v1 = tf_compat.v1
     session.run(self._local_init)
-    with user_errors.explained_in_run():
+    with user_input.explained_in_run():
       session.run(self._start_input)
     coordinator = v1.train.Coordinator()
     threads = []
@@ -248,7 +248,7 @@ class OpenSession:
   def entered(self) -> Iterator[Any]:
     """Yields the session; it and its graph are the default ones meanwhile."""
     with self._session.graph.as_default(), self._session.as_default(), (
-        user_errors.explained_in_run(self._features)):
+        user_input.explained_in_run(self._features)):
       yield self._session
 
   def close(self) -> None:

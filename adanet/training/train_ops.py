@@ -1,14 +1,100 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ops of a training step, for the trainees of an iteration."""
+"""The ops of a training step, and which trainee is next."""
 
 import fractions as fractions_lib
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
-from typing import Optional, Sequence, Tuple
+from typing import Any, Callable, Collection, Dict, FrozenSet, Iterable, List
+from typing import Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from adanet import tf_compat
 from adanet.core import iteration as iteration_lib
-from adanet.training import turns
+
+
+#: The turn in which all ensembles train, in one run.
+ENSEMBLES = ""
+
+
+class Turns:
+  """The turns of one worker: for each subnetwork, and for all ensembles.
+
+  The next one is always the least served: the one with the fewest seconds,
+  divided by its part of the time. So each one gets its part, and when one
+  trains no further, the rest get its part, in proportion to their own.
+  """
+
+  def __init__(self, fractions: Mapping[
+      str, Union[fractions_lib.Fraction, float]]):
+    """Takes the part of the time for each one."""
+    self._fractions = {name: float(part) for name, part in fractions.items()}
+    # Seconds by part of the time.
+    self._served = {name: 0. for name in fractions}
+    self._active: FrozenSet[str] = frozenset()
+
+  def next(self, active: Collection[str],
+           waiting: Collection[str] = ()) -> str:
+    """Returns the least served one; the first of them if some are equal.
+
+    One that was not active at the last call starts level with the least served
+    active one. Its missed time is not made up for, unless it was waiting.
+
+    Args:
+      active: the names of trainees that may train, at least one.
+      waiting: the names of trainees that must wait for other ones.
+    """
+    stayed = [self._served[name] for name in active if name in self._active]
+    for name in active:
+      if name not in self._active:
+        self._served[name] = max(self._served[name], min(stayed, default=0.))
+    self._active = frozenset(active).union(waiting)
+    return min(active, key=self._served.__getitem__)
+
+  def served(self, name: str, secs: float) -> None:
+    """Adds the seconds that one has trained."""
+    self._served[name] += secs / self._fractions[name]
+
+
+class LagLimit:
+  """How far ensembles may train ahead of subnetworks that other tasks train.
+
+  An ensemble that ran ahead would be compared with other ones before its
+  subnetworks have learned, so it takes a step for each step of the slowest one.
+
+  Attributes:
+    steps: dict from a subnetwork's name to its step.
+  """
+
+  def __init__(self, limit: Optional[int], untrained: Collection[str] = ()):
+    """Takes when a subnetwork is done.
+
+    Args:
+      limit: int, the step at which it is; None if only its input ends it.
+      untrained: the names of subnetworks that no task trains.
+    """
+    self._limit = limit
+    self._stopped = set(untrained)
+    self.steps: Dict[str, int] = {}
+
+  def update(self, steps: Dict[str, int]) -> None:
+    """Takes over the steps of all subnetworks that other tasks train."""
+    self.steps = dict(steps)
+
+  def stop(self, name: str) -> None:
+    """Records that a subnetwork trains no further."""
+    self._stopped.add(name)
+
+  @property
+  def unfinished(self) -> Dict[str, int]:
+    """The steps of subnetworks that are not done, by name."""
+    return {name: step for name, step in self.steps.items()
+            if name not in self._stopped and (
+                self._limit is None or step < self._limit)}
+
+  def allows(self, step: int) -> bool:
+    """Returns whether an ensemble that took `step` steps may take another."""
+    unfinished = self.unfinished
+    if unfinished:
+      return step <= min(unfinished.values())
+    return step < max(self.steps.values(), default=0)
 
 
 class Trainee(NamedTuple):
@@ -65,7 +151,7 @@ class TrainOps:
     averages: dict from an ensemble's name to the tensor that updates and
       returns the moving average of its AdaNet loss.
     fractions: dict from the name of a turn to the part of this worker's time
-      that it gets: a subnetwork, or `turns.ENSEMBLES`. None if all train in
+      that it gets: a subnetwork, or `ENSEMBLES`. None if all train in
       each run.
     observed: dict from a name to its step, of subnetworks that other tasks or
       other runs train, too, and that matter here.
@@ -104,7 +190,7 @@ class TrainOps:
       self.fractions = {
           names[i]: part * (1 - ensembles) for i, part in share.fractions}
       if ensembles:
-        self.fractions[turns.ENSEMBLES] = ensembles
+        self.fractions[ENSEMBLES] = ensembles
     new = [c for c in iteration.new_candidates]
     self.trainees = {
         spec.name: _trainee(spec, is_subnetwork)
@@ -135,7 +221,7 @@ class TrainOps:
     """Returns which of the `fractions` a run takes that trains some names."""
     all_turns = list(self.fractions or ())
     return all_turns.index(
-        names[0] if names[0] in all_turns else turns.ENSEMBLES)
+        names[0] if names[0] in all_turns else ENSEMBLES)
 
   def _advance(self, names):
     """Returns the new steps of some that train in one run, by name."""

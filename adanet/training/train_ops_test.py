@@ -9,7 +9,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.distributed import placement
+from adanet.testing import hypothesis_profile
 from adanet.training import train_ops
+import hypothesis
+from hypothesis import strategies as st
 
 
 def _spec(name, **attributes):
@@ -89,6 +92,150 @@ class TrainOpsTest(parameterized.TestCase):
       session.run(v1.global_variables_initializer())
       self.assertEqual(11, session.run(global_step))
     self.assertLess(num_ops, 20)
+
+
+_COSTS = st.lists(st.floats(.1, 10.), min_size=1, max_size=6)
+
+
+def _run(taken, costs, active, secs):
+  """Lets some take turns for so long; returns the seconds of each."""
+  used = dict.fromkeys(active, 0.)
+  while sum(used.values()) < secs:
+    name = taken.next(active)
+    taken.served(name, costs[name])
+    used[name] += costs[name]
+  return used
+
+
+@st.composite
+def _given(draw):
+  """Draws the parts and the costs of some that train."""
+  costs = draw(_COSTS)
+  parts = draw(st.lists(st.integers(1, 50), min_size=len(costs),
+                        max_size=len(costs)))
+  names = [f"n{i}" for i in range(len(costs))]
+  return ({name: fractions.Fraction(part, sum(parts))
+           for name, part in zip(names, parts)}, dict(zip(names, costs)))
+
+
+class TurnsTest(absltest.TestCase):
+
+  def test_next(self):
+    taken = train_ops.Turns({"a": fractions.Fraction(1, 4),
+                         "b": fractions.Fraction(3, 4)})
+    found = []
+    for _ in range(8):
+      name = taken.next(["a", "b"])
+      taken.served(name, 1.)
+      found.append(name)
+    self.assertEqual("abbbabbb", "".join(found))
+
+  @hypothesis.given(_given())
+  def test_each_gets_its_part(self, given):
+    parts, costs = given
+    used = _run(train_ops.Turns(parts), costs, list(parts), 200.)
+    for name, part in parts.items():
+      # Nobody is ahead by more than one run of its own.
+      self.assertAlmostEqual(
+          sum(used.values()) * part, used[name],
+          delta=sum(costs.values()) + 1e-6)
+
+  @hypothesis.given(_given(), st.data())
+  def test_the_others_get_what_one_leaves(self, given, data):
+    parts, costs = given
+    left = data.draw(st.sampled_from(sorted(parts)))
+    hypothesis.assume(len(parts) > 1)
+    taken = train_ops.Turns(parts)
+    before = data.draw(st.floats(0., 20.))
+    _run(taken, costs, list(parts), before)
+    active = [name for name in parts if name != left]
+    used = _run(taken, costs, active, 200.)
+    rest = sum(parts[name] for name in active)
+    for name in active:
+      # What was owed at the change may be as much again.
+      self.assertAlmostEqual(
+          sum(used.values()) * (parts[name] / rest), used[name],
+          delta=2 * sum(costs.values()) + 1e-6)
+
+  @hypothesis.given(_given(), st.data())
+  def test_one_that_joins_again_starts_level(self, given, data):
+    parts, costs = given
+    hypothesis.assume(len(parts) > 1)
+    gone = data.draw(st.sampled_from(sorted(parts)))
+    taken = train_ops.Turns(parts)
+    _run(taken, costs, list(parts), 20.)
+    _run(taken, costs, [name for name in parts if name != gone], 1000.)
+    used = _run(taken, costs, list(parts), 200.)
+    self.assertAlmostEqual(
+        sum(used.values()) * parts[gone], used[gone],
+        delta=2 * sum(costs.values()) + 1e-6)
+
+  def test_one_that_was_ahead_is_so_when_it_joins_again(self):
+    taken = train_ops.Turns({"a": .5, "b": .5})
+    self.assertEqual("a", taken.next(["a", "b"]))
+    taken.served("a", 5.)
+    taken.next(["b"])
+    taken.served("b", 1.)
+    self.assertEqual({"a": 0., "b": 4.}, _run(
+        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+
+  def test_what_one_misses_while_it_waits_is_made_up_for(self):
+    taken = train_ops.Turns({"a": .5, "b": .5})
+    for _ in range(4):
+      self.assertEqual("a", taken.next(["a"], waiting=["b"]))
+      taken.served("a", 1.)
+    self.assertEqual({"a": 0., "b": 4.}, _run(
+        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+
+  def test_nothing_is_idle(self):
+    taken = train_ops.Turns({"a": .001, "b": .999})
+    self.assertEqual({"a": 5.}, _run(taken, {"a": 1.}, ["a"], 5.))
+
+
+class PaceTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      # Steps of subnetworks, an ensemble's step, and whether it may train.
+      ({"a": 0, "b": 0}, 0, True), ({"a": 5, "b": 0}, 1, False),
+      ({"a": 5, "b": 3}, 3, True), ({"a": 5, "b": 3}, 4, False),
+      ({"a": 9, "b": 9}, 8, True), ({"a": 9, "b": 9}, 9, False),
+      ({"a": 9, "b": 3}, 4, False), ({}, 0, False))
+  def test_follows_the_slowest_that_is_not_done(self, steps, step, allowed):
+    followed = train_ops.LagLimit(limit=9)
+    followed.update(steps)
+    self.assertEqual(allowed, followed.allows(step))
+
+  def test_nobody_waits_for_one_that_stopped_or_that_nobody_trains(self):
+    followed = train_ops.LagLimit(limit=9, untrained=["nobody's"])
+    followed.update({"a": 7, "b": 2, "nobody's": 0})
+    self.assertEqual({"a": 7, "b": 2}, followed.unfinished)
+    followed.stop("b")
+    self.assertEqual({"a": 7}, followed.unfinished)
+    self.assertTrue(followed.allows(7))
+    followed.stop("a")
+    self.assertEmpty(followed.unfinished)
+    self.assertTrue(followed.allows(6))
+    self.assertFalse(followed.allows(7))
+
+  @hypothesis.given(
+      st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(1, 12),
+      st.randoms())
+  def test_ensemble_takes_as_many_steps_as_its_subnetworks(
+      self, speeds, limit, random):
+    followed = train_ops.LagLimit(limit)
+    names = [f"n{i}" for i in range(len(speeds))]
+    steps = {name: 0 for name in names}
+    followed.update(steps)
+    ensemble = 0
+    while followed.unfinished or followed.allows(ensemble):
+      if followed.allows(ensemble):
+        ensemble += 1
+      self.assertLessEqual(
+          ensemble, min(followed.unfinished.values(), default=limit) + 1)
+      i = random.randrange(len(names))
+      steps[names[i]] = min(limit, steps[names[i]] + speeds[i])
+      followed.update(steps)
+    self.assertEqual(limit, ensemble)
 
 
 if __name__ == "__main__":

@@ -12,18 +12,17 @@ from adanet.core import checkpoints
 from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import user_errors
 from adanet.core import user_input
 from adanet.tf_compat import saver_hooks
 from adanet.training import candidates as candidates_lib
-from adanet.training import carried
 from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
-from adanet.training import hooks as hooks_lib
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
+from adanet.training import merge_checkpoints
 from adanet.training import recorded_logits
 from adanet.training import recording
+from adanet.training import runs
 from adanet.training import saving
 from adanet.training import sessions
 from adanet.training import setup as setup_lib
@@ -116,13 +115,13 @@ class TrainingTask(NamedTuple):
 
 def _hook_runner(training, ops, is_chief):
   """Returns the runner of the hooks of trainees and of the user."""
-  owned = [hooks_lib.Owned(hook, t.name)
+  owned = [runs.Owned(hook, t.name)
            for t in ops.trainees.values() if is_chief for hook in t.chief_hooks]
-  owned += [hooks_lib.Owned(hook) for hook in training.request.hooks]
-  owned += [hooks_lib.Owned(hook, t.name, sees_last_step=False)
+  owned += [runs.Owned(hook) for hook in training.request.hooks]
+  owned += [runs.Owned(hook, t.name, sees_last_step=False)
             for t in ops.trainees.values() for hook in t.hooks]
   # Only the chief has all variables to save.
-  return hooks_lib.HookRunner([
+  return runs.HookRunner([
       one for one in owned if is_chief or not saver_hooks.is_one(one.hook)])
 
 
@@ -225,7 +224,7 @@ class IterationTraining:
     if not self.iteration.leaves_out_earlier:
       return lambda session: None
     setup, number = self._setup, self._start.number
-    return carried.Carried(
+    return merge_checkpoints.Carried(
         self._start.checkpoint, setup.history(number), number,
         recorded_logits.kept_variables(setup.model_dir.path)).load
 
@@ -317,7 +316,7 @@ class IterationTraining:
         self._setup.search.max_iteration_steps, self.loop.global_step,
         request.max_iterations, request.max_steps))
     try:
-      with self._training.stops.deferred(), user_errors.explained_in_run(
+      with self._training.stops.deferred(), user_input.explained_in_run(
           self._features):
         ending = ending_lib.Ending.SIGNAL
         if self._restore_input(session):

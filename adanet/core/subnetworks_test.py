@@ -7,7 +7,7 @@ import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.core import asking
+from adanet.core import subnetworks
 
 
 def _all(x, previous_ensemble, config=None):
@@ -39,7 +39,7 @@ class AskingTest(parameterized.TestCase):
       # It may hand it on; all else it did not get before, either.
       (_any, {"x": 1, "previous_ensemble": "before"}))
   def test_answered(self, function, expected):
-    given = asking.answered(function, {"x": 1}, "before", config="config",
+    given = subnetworks.answered(function, {"x": 1}, "before", config="config",
                             labels="labels")
     self.assertEqual(expected, given)
     function(**given)
@@ -48,11 +48,11 @@ class AskingTest(parameterized.TestCase):
       (_alone, _alone, False), (_all, _alone, True), (_alone, _all, True),
       (_any, _alone, True))
   def test_builder(self, build, train, expected):
-    self.assertEqual(expected, asking.builder_asks(types.SimpleNamespace(
+    self.assertEqual(expected, subnetworks.builder_asks(types.SimpleNamespace(
         build_subnetwork=build, build_subnetwork_train_op=train)))
 
   def test_builder_that_prunes(self):
-    self.assertTrue(asking.builder_asks(types.SimpleNamespace(
+    self.assertTrue(subnetworks.builder_asks(types.SimpleNamespace(
         build_subnetwork=_alone, build_subnetwork_train_op=_alone,
         prune_previous_ensemble=_alone)))
 
