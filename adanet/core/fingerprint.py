@@ -2,25 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fingerprint of a search, in the model_dir, to recognize another search.
 
-Of each subnetwork it has how often each type of op and each constant is between
-its input and its output. It leaves out all that depends on the input or on the
-builder: names, variables and their initial values, constants that are no
-floats, such as numbers of the shape, and ops that change the shape alone. The
-graph for training and the frozen one, in a later iteration, are two entries;
-where fitted ensembles do without the latter, the graph that answers is one.
-Other versions of the packages may build other ops, so graphs are compared only
-if they are of the same versions.
+For each subnetwork, the fingerprint counts the types of ops, and the constants,
+between the input and the output. So another activation under the same names is
+noticed. Names, variables, shapes and ops that change only the shape are left
+out, because they depend on the input. The graph for training and the frozen
+graph of a later iteration are two entries. Graphs are compared only if the same
+versions of the packages built them.
 """
 
-import hashlib
 import re
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
-from typing import Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from adanet import tf_compat
 from adanet import version
+from adanet.core import scopes
 from adanet.tf_compat import versions
-import numpy as np
 
 Graph = Dict[str, int]
 
@@ -31,27 +27,20 @@ _PLUMBING = frozenset([
     "Shape", "Squeeze", "StopGradient", "Tile", "Transpose", "Variable",
     "VariableV2", "ZerosLike"])
 
-# Their keys in `SearchFingerprint.graphs`; no builder's name has a space.
-_FROZEN = " frozen"
+_FROZEN = " frozen"  # In keys; no builder's name has a space.
 
 
-def answering_key(name: str) -> str:
-  """Returns the key of a subnetwork's graph that answers.
-
-  Args:
-    name: str, the subnetwork's: "t0_linear".
-  """
-  return name + _FROZEN + " to answer"
-
-
-def key(name: str, frozen: bool, training: bool) -> str:
+def key(name: str, frozen: bool, training: bool, answers: bool) -> str:
   """Returns the key of a subnetwork's graph in `SearchFingerprint.graphs`.
 
   Args:
     name: str, the subnetwork's: "t0_linear".
-    frozen: whether it is part of an earlier winner.
-    training: whether it is built as for training.
+    frozen: whether the subnetwork is part of an earlier winner.
+    training: whether the subnetwork is built as for training.
+    answers: whether the graph evaluates or predicts.
   """
+  if answers:
+    return name + _FROZEN + " to answer"
   return name + _FROZEN * frozen + " in training" * (frozen and training)
 
 
@@ -65,7 +54,7 @@ def _is_frozen_before(name, number):
 
 
 class SearchFingerprint(NamedTuple):
-  """The fingerprint of a search: it tells one search from another.
+  """The fingerprint of a search.
 
   Attributes:
     head: str.
@@ -86,10 +75,10 @@ class SearchFingerprint(NamedTuple):
   graphs: Dict[str, Graph] = {}
 
   def at(self, number: int, resumes: bool) -> "SearchFingerprint":
-    """Returns the part of it that holds when an iteration trains.
+    """Returns the part that holds when iteration `number` trains.
 
     Args:
-      number: int, the iteration's.
+      number: int.
       resumes: whether the iteration has begun before.
     """
     return self._replace(graphs={
@@ -99,7 +88,7 @@ class SearchFingerprint(NamedTuple):
 
   def merged(self, now: "SearchFingerprint") -> "SearchFingerprint":
     """Returns `now`, with graphs of this one that it does not have yet."""
-    if not self._is_of_same_versions(now):
+    if not self.is_of_same_versions(now):
       return now
     known = {name: graph for name, graph in self.graphs.items()
              if _FROZEN in name or name in now.graphs}
@@ -107,22 +96,13 @@ class SearchFingerprint(NamedTuple):
                   if graph or name not in known})
     return now._replace(graphs=known)
 
-  def with_graphs(self, now: "SearchFingerprint") -> "SearchFingerprint":
-    """Returns this one with the graphs of `now`, if these can be compared."""
-    if not self._is_of_same_versions(now):
-      return self
-    return self._replace(graphs=dict(self.graphs, **now.graphs))
-
-  def _is_of_same_versions(self, other):
+  def is_of_same_versions(self, other: "SearchFingerprint") -> bool:
+    """Returns whether the graphs of both can be compared."""
     return all(self.versions[name] == other.versions[name]
                for name in self.versions.keys() & other.versions.keys())
 
   def differences(self, now: "SearchFingerprint", number: int) -> List[str]:
-    """Returns the differences between another search and this one, in words.
-
-    Args:
-      now: `SearchFingerprint`.
-      number: int, the iteration that it trains.
+    """Returns how the search `now`, in iteration `number`, differs from this.
     """
     texts = []
     for name in ("head", "ensemblers", "ensemble_strategies",
@@ -150,7 +130,7 @@ class SearchFingerprint(NamedTuple):
     for name in sorted(self.graphs.keys() & now.graphs.keys()):
       before, after = self.graphs[name], now.graphs[name]
       if before and after and before != after and (
-          self._is_of_same_versions(now)):
+          self.is_of_same_versions(now)):
         names.setdefault(
             f"{_only(before, after)} before, {_only(after, before)} now",
             []).append(name.partition(_FROZEN)[0])
@@ -217,67 +197,41 @@ def ops(outputs: Any, first: int) -> Graph:
   """
   graph = tf_compat.v1.get_default_graph()
   new = {op.name for op in graph.get_operations()[first:]}
-  todo = [tensor.op for tensor in tf_compat.v1.nest.flatten(outputs)
-          if isinstance(tensor, tf_compat.v1.Tensor)]
-  ops_by_name: Dict[str, Any] = {}
-  while todo:
-    op = todo.pop()
-    if op.name in new and op.name not in ops_by_name:
-      ops_by_name[op.name] = op
-      todo += [tensor.op for tensor in op.inputs if _is_float(tensor.dtype)]
-  types = [op.type for op in ops_by_name.values()]
-  types += [_constant(op.node_def) for op in ops_by_name.values()
-            if op.type == "Const"]
-  called = _called(op.node_def for op in ops_by_name.values() if any(
-      argument.type == "func" for argument in op.op_def.attr))
-  if called:
-    types += _types_in_functions(graph, called)
-  return {kind: types.count(kind) for kind in sorted(set(types) - _PLUMBING)}
+
+  def made(tensors):
+    return [tensor.op for tensor in tensors if tensor.op.name in new]
+
+  found = scopes.ancestors(
+      made(tensor for tensor in tf_compat.v1.nest.flatten(outputs)
+           if isinstance(tensor, tf_compat.v1.Tensor)),
+      lambda op: made(t for t in op.inputs if _is_float(t.dtype)))
+  kinds = [_kind(op.node_def) for op in found]
+  calls = [op.node_def for op in found if any(
+      argument.type == "func" for argument in op.op_def.attr)]
+  if calls:
+    within = scopes.nodes_within(graph)
+    kinds += [_kind(node) for call in calls for node in within(call)
+              if node is not call and _computes_floats(node)]
+  return {kind: kinds.count(kind) for kind in sorted(set(kinds) - _PLUMBING)}
 
 
-def _constant(node):
-  """Returns the key of a node of type "Const" in a `Graph`.
+def _kind(node):
+  """Returns the key of a node in a `Graph`.
 
-  Its shape may be that of the batch, so a constant of equal numbers is known by
-  the number alone.
+  The shape of a constant may be that of the batch, so a constant of equal
+  numbers is known by the number.
   """
-  value = tf_compat.v1.make_ndarray(node.attr["value"].tensor)
-  if value.size and (value == value.flat[0]).all():
-    return f"constant {value.flat[0]!s}"
-  digest = hashlib.sha1(np.ascontiguousarray(value).tobytes()).hexdigest()
-  return f"constant {digest[:8]}"
+  if node.op == "Const":
+    value = tf_compat.v1.make_ndarray(node.attr["value"].tensor)
+    if value.size and (value == value.flat[0]).all():
+      return f"constant {value.flat[0]!s}"
+  return node.op
 
 
 def _is_float(dtype):
   return dtype.base_dtype.is_floating or dtype.base_dtype.is_complex
 
 
-def _computes_floats(node, attribute):
-  """Whether a type of a node's, in its attribute of that name, is a float."""
-  number = node.attr[attribute].type
+def _computes_floats(node):
+  number = node.attr["dtype" if node.op == "Const" else "T"].type
   return bool(number) and _is_float(tf_compat.v1.as_dtype(number))
-
-
-def _called(nodes: Iterable[Any]) -> List[str]:
-  """Returns the names of the functions that nodes call."""
-  return [value.func.name for node in nodes for value in node.attr.values()
-          if value.WhichOneof("value") == "func"]
-
-
-def _types_in_functions(graph, names):
-  """Returns the types of the ops on floats in functions that a graph calls."""
-  library = {function.signature.name: function
-             for function in graph.as_graph_def().library.function}
-  types = []
-  seen = set()
-  todo = list(names)
-  while todo:
-    name = todo.pop()
-    if name in library and name not in seen:
-      seen.add(name)
-      nodes = library[name].node_def
-      types += [node.op for node in nodes if _computes_floats(node, "T")]
-      types += [_constant(node) for node in nodes
-                if node.op == "Const" and _computes_floats(node, "dtype")]
-      todo += _called(nodes)
-  return types

@@ -231,9 +231,8 @@ class GraphParts:
           frozen=frozen and not (replicated and self.task.training),
           training=training)
     made = spec.subnetwork
-    self.graphs[
-        fingerprint.key(name, frozen, training) if self.task.training else
-        fingerprint.answering_key(name)] = fingerprint.ops(
+    self.graphs[fingerprint.key(
+        name, frozen, training, not self.task.training)] = fingerprint.ops(
             [made.last_layer, made.logits], first)
     return spec
 

@@ -12,7 +12,8 @@ graph. The assignments of layers of Keras 3 wait for the train op.
 
 import contextlib
 import functools
-from typing import Any, ContextManager, Iterator, List, Optional
+from typing import Any, Callable, ContextManager, Dict, Iterable, Iterator
+from typing import List, Optional
 
 from adanet import tf_compat
 from adanet.tf_compat import keras_scope
@@ -53,23 +54,52 @@ def _graph_class():
   return SearchGraph
 
 
+def ancestors(ops: Iterable[Any],
+              before: Callable[[Any], Iterable[Any]]) -> List[Any]:
+  """Returns ops, and all that run before them.
+
+  Args:
+    ops: of one graph.
+    before: function from an op to the ops directly before the op that count.
+  """
+  found: Dict[str, Any] = {}
+  left = list(ops)
+  while left:
+    op = left.pop()
+    if op.name not in found:
+      found[op.name] = op
+      left += before(op)
+  return list(found.values())
+
+
+def nodes_within(graph: Any) -> Callable[[Any], Iterator[Any]]:
+  """Returns a function that yields a node and all nodes of called functions."""
+  functions = {function.signature.name: function
+               for function in graph.as_graph_def().library.function}
+
+  def within(node):
+    seen = set()
+    left = [node]
+    while left:
+      current = left.pop()
+      yield current
+      for value in current.attr.values():
+        for function in [value.func, *value.list.func]:
+          if function.name in functions and function.name not in seen:
+            seen.add(function.name)
+            left += functions[function.name].node_def
+
+  return within
+
+
 def _asserts_floats_of(op, names):
   """Whether an op is an assertion on floats that some ops compute."""
   if "/AssertGuard/" not in getattr(op, "name", ""):
     return False
-  seen = set()
-  waiting = [op]
-  while waiting:
-    for tensor in waiting.pop().inputs:
-      # A shape is no float, and says nothing about NaN.
-      if tensor.op.name in seen or not (
-          tensor.dtype.is_floating or tensor.dtype.is_bool):
-        continue
-      if tensor.op.name in names:
-        return True
-      seen.add(tensor.op.name)
-      waiting.append(tensor.op)
-  return False
+  # A shape is no float, and says nothing about NaN.
+  return not names.isdisjoint(one.name for one in ancestors(
+      [op], lambda op: [tensor.op for tensor in op.inputs
+                        if tensor.dtype.is_floating or tensor.dtype.is_bool]))
 
 
 @contextlib.contextmanager

@@ -21,13 +21,22 @@ def note(setup: setup_lib.SearchSetup, number: int,
     graphs: of an `Iteration` that does not train.
   """
   before = setup.model_dir.fingerprint()
-  if before is None:
+  if before is None or not before.is_of_same_versions(
+      fingerprint.of(setup.search, None)):
     return
-  noted = before.with_graphs(fingerprint.of(setup.search, None, {
-      name: graph for name, graph in graphs.items()
-      if name.startswith(f"t{number}_")}))
+  new = {name: graph for name, graph in graphs.items()
+         if name.startswith(f"t{number}_")}
+  noted = before._replace(graphs={**before.graphs, **new})
   if noted != before:
     recording.write_or_warn(setup.model_dir.write_fingerprint, noted)
+
+
+def _warn(setup, what, differences, remedy):
+  if differences:
+    logging.warning(
+        "Another search trained in model_dir %r, and %s with its weights: %s. "
+        "If you did not mean this, use the search of before again%s.",
+        setup.model_dir.path, what, "; ".join(differences), remedy)
 
 
 def warn_of_answer(setup: setup_lib.SearchSetup,
@@ -39,13 +48,9 @@ def warn_of_answer(setup: setup_lib.SearchSetup,
     graphs: of the `Iteration` that answers.
   """
   before = setup.model_dir.fingerprint()
-  differences = before.graph_differences(fingerprint.of(
-      setup.search, None, graphs)) if before else []
-  if differences:
-    logging.warning(
-        "Another search trained in model_dir %r, and answers with its weights: "
-        "%s. If you did not mean this, use the search of before again.",
-        setup.model_dir.path, "; ".join(differences))
+  if before is not None:
+    _warn(setup, "answers", before.graph_differences(
+        fingerprint.of(setup.search, None, graphs)), "")
 
 
 class FingerprintCheck:
@@ -75,12 +80,8 @@ class FingerprintCheck:
     self._warn(self._before.differences(self._now, number))
 
   def _warn(self, differences):
-    if differences:
-      logging.warning(
-          "Another search trained in model_dir %r, and training goes on with "
-          "its weights: %s. If you did not mean this, use the search of before "
-          "again, or another model_dir.", self._setup.model_dir.path,
-          "; ".join(differences))
+    _warn(self._setup, "training goes on", differences,
+          ", or another model_dir")
 
   def write(self, timeout_secs: float,
             graphs: Mapping[str, fingerprint.Graph] = {}) -> None:

@@ -7,7 +7,7 @@ ensemble's members were kept; see `recorded_logits`.
 """
 
 import hashlib
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from adanet import ensemble as ensemble_lib
 from adanet import log as logging
@@ -16,6 +16,7 @@ from adanet.core import checkpoints
 from adanet.core import evaluator as evaluator_lib
 from adanet.core import graph_parts
 from adanet.core import iteration as iteration_lib
+from adanet.core import scopes
 from adanet.core import subnetworks
 from adanet.training import merge_checkpoints
 from adanet.training import recorded_logits as logits_lib
@@ -66,16 +67,12 @@ def loss_inputs(task: subnetworks.LearningTask,
   loss = task._replace(mode="train", applies_head=True).apply_head(
       logits, "the loss of fitted ensembles").loss
   # An input that only the network reads is no input of the loss.
-  seen = {tensor.op.name for tensor in logits_lib.by_head(logits).values()}
-  names: Set[str] = set()
-  waiting = [loss.op]
-  while waiting:
-    op = waiting.pop()
-    if op.name not in seen:
-      seen.add(op.name)
-      names.update(tensor.name for tensor in op.inputs)
-      waiting.extend([tensor.op for tensor in op.inputs])
-      waiting.extend(op.control_inputs)
+  of_logits = {tensor.op.name for tensor in logits_lib.by_head(logits).values()}
+  before = scopes.ancestors([loss.op], lambda op: (
+      [] if op.name in of_logits else
+      [*(tensor.op for tensor in op.inputs), *op.control_inputs]))
+  names = {tensor.name for op in before if op.name not in of_logits
+           for tensor in op.inputs}
   inputs = {path: tensor for path, tensor in tensors_of(task).items()
             if not names.isdisjoint(part.name for part in _parts(tensor))}
   for path, tensor in inputs.items():

@@ -9,11 +9,12 @@ and dropped. That holds for every input that is the same each time it is read.
 """
 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
-from typing import Sequence, Set, Tuple
+from typing import Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import scopes
 
 # No text, so that TensorFlow does not write it with the graph.
 _COLLECTION = ("adanet_inputs",)
@@ -154,11 +155,15 @@ class InputPosition:
     if not any(self._start.values()):
       return
     read = [tensor.op for each in self._inputs for tensor in each.tensors]
-    graph = _Nodes()
-    random = graph.names(
-        _ancestors(fetches) - _ancestors(read),
-        lambda node: "seed" in node.attr and "seed2" in node.attr)
-    python = graph.names(
+    within = scopes.nodes_within(tf_compat.v1.get_default_graph())
+
+    def names(ops, is_meant):
+      return sorted(op.name for op in ops
+                    if any(map(is_meant, within(op.node_def))))
+
+    random = names(_ancestors(fetches) - _ancestors(read),
+                   lambda node: "seed" in node.attr and "seed2" in node.attr)
+    python = names(
         _ancestors(read + [op for each in self._inputs
                            for op in each.initializers]),
         lambda node: node.op in _PYTHON and node.name != STATELESS_PYTHON)
@@ -170,6 +175,12 @@ class InputPosition:
           "Iteration %d goes on after %s batches of its input. Not as if it "
           "had gone on at once: %s.", number, max(self._start.values()),
           "; ".join(differs))
+
+
+def _ancestors(ops):
+  """Returns ops, and all that run before them."""
+  return set(scopes.ancestors(ops, lambda op: [
+      *(tensor.op for tensor in op.inputs), *op.control_inputs]))
 
 
 def _shown(names):
@@ -199,44 +210,3 @@ def _take(session, op, batches, asked_to_stop):
         "the one that it was.", taken, batches)
   wait.done()
   return True
-
-
-def _ancestors(ops: Iterable[Any]) -> Set[Any]:
-  """Returns ops, and all that run before them."""
-  ancestors: Set[Any] = set()
-  left = list(ops)
-  while left:
-    op = left.pop()
-    if op not in ancestors:
-      ancestors.add(op)
-      left += [tensor.op for tensor in op.inputs] + list(op.control_inputs)
-  return ancestors
-
-
-class _Nodes:
-  """The nodes of the default graph, and of its functions."""
-
-  def __init__(self):
-    library = tf_compat.v1.get_default_graph().as_graph_def().library
-    self._functions = {
-        function.signature.name: function for function in library.function}
-
-  def _all(self, node: Any) -> Iterable[Tuple[Any, Any]]:
-    """Yields a node, and the nodes of the functions that it calls."""
-    seen: Set[str] = set()
-    left = [node]
-    while left:
-      current = left.pop()
-      yield current
-      for value in current.attr.values():
-        for function in [value.func, *value.list.func]:
-          if function.name in self._functions and function.name not in seen:
-            seen.add(function.name)
-            left += self._functions[function.name].node_def
-
-  def names(self, ops: Iterable[Any],
-            is_meant: Callable[[Any], bool]) -> List[str]:
-    """Returns the sorted names of the ops that are meant, or call such ones.
-    """
-    return sorted(op.name for op in ops
-                  if any(map(is_meant, self._all(op.node_def))))
