@@ -145,7 +145,6 @@ class _GraphBuilder:
     """Returns the reports of the iteration.
 
     Args:
-      number: int, the iteration's.
       specs: the `SubnetworkSpec`s.
       candidates: the `EnsembleSpec`s that may win.
       previous: the winner of the iteration before, or None.
@@ -280,11 +279,8 @@ def build(search: iteration_lib.Search,
   The graph has a global step already.
 
   Args:
-    search: `Search`.
     history: pairs of an earlier iteration and its winner's `Architecture`.
-    number: int, the iteration's.
     task: `LearningTask`, with the input.
-    config: RunConfig.
     strategy: `PlacementStrategy` that has this config; says on which devices.
     share: function from the names of the iteration's builders to this worker's
       `Share`: some of them, and the ensembles of these alone.

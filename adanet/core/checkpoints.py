@@ -9,8 +9,8 @@ import collections
 import hashlib
 import os
 import re
-from typing import Any, Callable, DefaultDict, Dict, Iterable, Iterator, List
-from typing import NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, DefaultDict, Dict, Iterable, List, Optional
+from typing import Set, Tuple
 
 from adanet import tf_compat
 from adanet.tf_compat import checkpoint_file
@@ -20,8 +20,6 @@ import numpy as np
 # The scope of a subnetwork, its layer's name without the number, the number.
 _LAYER = re.compile(
     r"(adanet/iteration_\d+/subnetwork_[^/]+)/([^/]*?)(?:_(\d+))?/")
-
-_Layers = Dict[Tuple[str, str], List[int]]
 
 
 class CheckpointError(ValueError):
@@ -145,7 +143,6 @@ def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
   """Returns the first of some float variables that has NaN or infinity.
 
   Args:
-    checkpoint: str, its prefix.
     names: of variables in the graph. One that the checkpoint does not
       have is left out.
 
@@ -174,7 +171,6 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
   """Returns the values of some integer variables of shape [].
 
   Args:
-    checkpoint: str, its prefix.
     pattern: str, a pattern with one group that matches whole names.
 
   Returns:
@@ -214,7 +210,7 @@ def digest(checkpoint: str) -> str:
 
 
 def sums(checkpoint: str) -> Dict[str, int]:
-  """Returns the checksums of its variables; see `sums`.
+  """Returns the checksums of its variables, but of those that are in parts.
 
   Variables of the same name and the same sum have the same values.
 
@@ -222,8 +218,8 @@ def sums(checkpoint: str) -> Dict[str, int]:
     CheckpointError: the checkpoint cannot be read.
   """
   check_readable(checkpoint)
-  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
-    return index_sums(f.read())
+  return {key.decode(): entry[_SUM] for key, entry in _stored(checkpoint)
+          if entry.get(_SUM) and b"\0" not in key}  # A part has one.
 
 
 def check_readable(checkpoint: str) -> None:
@@ -241,23 +237,23 @@ def _check_readable(checkpoint):
   gfile = tf_compat.v1.io.gfile
   _reader(checkpoint)  # It checks the index.
   folder, prefix = os.path.split(checkpoint)
-  shard = re.compile(re.escape(prefix) + r"\.data-\d{5}-of-\d{5}")
+  pattern = re.compile(re.escape(prefix) + r"\.data-\d{5}-of-\d{5}")
   shards = [os.path.join(folder, name) for name in files.names(folder)
-            if shard.fullmatch(name)]
+            if pattern.fullmatch(name)]
   if {int(shard[-5:]) for shard in shards} != {len(shards)}:
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
                              f"[{', '.join(map(os.path.basename, shards))}]")
   sizes = [gfile.stat(shard).length for shard in shards]
-  with gfile.GFile(checkpoint + ".index", "rb") as f:
-    index = f.read()
-  for extent in extents(index):
-    if extent.shard >= len(shards) or extent.end > sizes[extent.shard]:
+  for _, entry in _stored(checkpoint):
+    shard = entry.get(_SHARD, 0)
+    end = entry.get(_OFFSET, 0) + entry.get(_SIZE, 0)
+    if shard >= len(shards) or end > sizes[shard]:
       raise _error(
           checkpoint, "it is cut short: its files '.data-*' have "
                       f"{sum(sizes):,} bytes, and its index names more")
 
 
-def _layers(names: Iterable[str]) -> _Layers:
+def _layers(names: Iterable[str]) -> Dict[Tuple[str, str], List[int]]:
   """Returns the numbers of layers, by scope and name without the number."""
   layers: DefaultDict[Tuple[str, str], Set[int]] = collections.defaultdict(set)
   for name in names:
@@ -307,11 +303,27 @@ def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
   return renamed
 
 
+# Where the data of a checkpoint lie, by its file `.index`. TensorFlow's reader
+# tells the shapes of whole variables, but not which parts of a variable in
+# parts, such as one of an optimizer, are there.
+#
+# The file is a table of LevelDB with uncompressed blocks. Its keys are the names
+# of variables and of their parts. Each value is a protocol buffer, of which
+# these fields are read:
+#
+#     message BundleEntry {
+#       int32 shard_id = 3;
+#       int64 offset = 4;
+#       int64 size = 5;
+#       fixed32 crc32c = 6;  // Of the data; absent where parts have it.
+#     }
+#
+# Sources: table_format.md of LevelDB, and tensor_bundle.proto of TensorFlow.
+
 _MAGIC = bytes.fromhex("57fb808b247547db")
 _FOOTER_SIZE = 48
 # The type of a protocol buffer's field on the wire, to the bytes of its value.
 _FIXED_SIZES = {1: 8, 5: 4}
-_VARINT, _LENGTH_DELIMITED = 0, 2
 _SHARD, _OFFSET, _SIZE, _SUM = 3, 4, 5, 6
 
 
@@ -342,18 +354,15 @@ class _BytesReader:
     return self._content[begin:self._position]
 
 
-def _block(content: bytes, offset: int, size: int) -> bytes:
-  """Returns the entries of a block, without the data for searching it."""
+def _entries(content, handle):
+  """Yields the keys and values of the block that a handle names."""
+  offset, size = handle.varint(), handle.varint()
   block = content[offset:offset + size]
   if content[offset + size:offset + size + 1] != b"\0":
     raise ValueError("the index is compressed or cut short")
   num_restarts = int.from_bytes(block[-4:], "little")
-  return block[:len(block) - 4 * (num_restarts + 1)]
-
-
-def _entries(block: bytes) -> Iterator[Tuple[bytes, bytes]]:
-  """Yields the keys and values of a block."""
-  reader = _BytesReader(block)
+  # The rest is data for searching the block.
+  reader = _BytesReader(block[:len(block) - 4 * (num_restarts + 1)])
   key = b""
   while reader:
     shared, rest, size = reader.varint(), reader.varint(), reader.varint()
@@ -361,13 +370,13 @@ def _entries(block: bytes) -> Iterator[Tuple[bytes, bytes]]:
     yield key, reader.read(size)
 
 
-def _numbers(message: bytes) -> Dict[int, int]:
+def _numbers(message):
   """Returns the integers among the fields of a protocol buffer."""
   reader = _BytesReader(message)
   integers = {}
   while reader:
     field, kind = divmod(reader.varint(), 8)
-    if kind == _VARINT:
+    if kind == 0:
       integers[field] = reader.varint()
     elif kind in _FIXED_SIZES:
       integers[field] = int.from_bytes(
@@ -377,59 +386,17 @@ def _numbers(message: bytes) -> Dict[int, int]:
   return integers
 
 
-def _handle(reader: _BytesReader) -> Tuple[int, int]:
-  """Returns the offset and the size of a block."""
-  return reader.varint(), reader.varint()
-
-
-class Extent(NamedTuple):
-  """Where the bytes of a variable, or of a part of one, lie.
-
-  Attributes:
-    shard: int, in which of the files `.data-*`.
-    end: int, the offset in that file after their last byte.
-  """
-  shard: int
-  end: int
-
-
-def _variables(content: bytes) -> Iterator[Tuple[bytes, Dict[int, int]]]:
+def _stored(checkpoint):
   """Yields the key and the numbers of each variable, and of each part of one.
-
-  Raises:
-    ValueError: the content is not that of an `.index`.
   """
+  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
+    content = f.read()
   footer = content[-_FOOTER_SIZE:]
   if footer[-len(_MAGIC):] != _MAGIC:
     raise ValueError("the index has no end")
   handles = _BytesReader(footer)
-  _handle(handles)  # That of a block about blocks, which is empty.
-  for _, handle in _entries(_block(content, *_handle(handles))):
-    for key, value in _entries(_block(content, *_handle(_BytesReader(handle)))):
+  handles.varint(), handles.varint()  # A block about blocks, which is empty.
+  for _, handle in _entries(content, handles):
+    for key, value in _entries(content, _BytesReader(handle)):
       if key:  # The value without a name is about the whole checkpoint.
         yield key, _numbers(value)
-
-
-def extents(content: bytes) -> Iterator[Extent]:
-  """Yields where the data of a checkpoint lie, from its `.index`.
-
-  Raises:
-    ValueError: it is not one.
-  """
-  for _, entry in _variables(content):
-    yield Extent(entry.get(_SHARD, 0),
-                 entry.get(_OFFSET, 0) + entry.get(_SIZE, 0))
-
-
-def index_sums(content: bytes) -> Dict[str, int]:
-  """Returns the checksum of each variable of a checkpoint, from its `.index`.
-
-  Returns:
-    Dict from the name of a variable to an int greater than 0. A variable that
-    is in parts is left out.
-
-  Raises:
-    ValueError: it is not one.
-  """
-  return {key.decode(): entry[_SUM] for key, entry in _variables(content)
-          if entry.get(_SUM) and b"\0" not in key}  # A part has one.

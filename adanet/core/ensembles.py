@@ -105,8 +105,6 @@ class Combination(NamedTuple):
     """Returns its `Architecture`, without a global step.
 
     Args:
-      ensembler_name: str.
-      number: int, the iteration's.
       index: int, its place among the candidates of the iteration.
       previous: the winner of the last iteration, or None.
     """
@@ -123,7 +121,6 @@ def combination(candidate: Any, previous: Optional[EnsembleSpec],
   """Returns which subnetworks a candidate has.
 
   Args:
-    candidate: `adanet.ensemble.Candidate`.
     previous: the winner of the last iteration, or None.
     fitted: whether its ensembler is fitted.
   """
@@ -203,14 +200,10 @@ def build_ensemble(
   Args:
     combined: `Combination`, of which subnetworks.
     ensembler: `adanet.ensemble.Ensembler`, how.
-    name: str, the ensemble's.
-    iteration_number: int.
     index: int, its place among the candidates of the iteration.
-    task: `LearningTask`.
     subnetworks: the `SubnetworkSpec`s of the iteration.
     previous: the winner of the last iteration, or None.
     summary: `adanet.Summary` for the ensembler.
-    options: `ExportOptions`.
     frozen: whether it is an earlier winner. It is then only built upon; see
       `complete` for its loss and predictions.
     training: whether it is built as for training.
@@ -276,8 +269,6 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
 
   Args:
     spec: an ensemble as it was built.
-    task: `LearningTask`.
-    options: `ExportOptions`.
     subnetworks: the exported ones; none for none.
   """
   ensemble = spec.ensemble

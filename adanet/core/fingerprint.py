@@ -78,7 +78,6 @@ class SearchFingerprint(NamedTuple):
     """Returns the part that holds when iteration `number` trains.
 
     Args:
-      number: int.
       resumes: whether the iteration has begun before.
     """
     return self._replace(graphs={
@@ -162,13 +161,7 @@ def _described(value):
 
 def of(search: Any, max_iterations: Optional[int],
        graphs: Mapping[str, Graph] = {}) -> SearchFingerprint:
-  """Returns the fingerprint of a search.
-
-  Args:
-    search: `Search`.
-    max_iterations: int or None.
-    graphs: see `SearchFingerprint`.
-  """
+  """Returns the fingerprint of a search."""
   return SearchFingerprint(
       head=_described(search.head),
       ensemblers=tuple(sorted(map(_described, search.ensemblers))),

@@ -50,7 +50,6 @@ def is_previous(architecture: architecture_lib.Architecture, number: int,
 
   Args:
     architecture: `Architecture` of the iteration's winner.
-    number: int, the iteration's.
     before: `Architecture` of the previous ensemble, or None.
     fitted: the names of the ensemblers that are fitted.
   """
@@ -92,7 +91,6 @@ class GraphParts:
     """Returns the builders that the generator makes for an iteration.
 
     Args:
-      number: int, the iteration's.
       previous: the winner before, or None. A generator that does not ask for
         it needs none.
     """
@@ -142,9 +140,7 @@ class GraphParts:
 
     Args:
       made: builders, ensemblers or candidates.
-      name: str.
       kind: the word for one of them, and its source, for the error.
-      number: int, the iteration's.
 
     Raises:
       ValueError: there is none.
@@ -170,8 +166,6 @@ class GraphParts:
     """Returns the ensembler and the `Combination` of an architecture.
 
     Args:
-      architecture: `Architecture`.
-      number: int, the iteration's.
       builders: the ones of this iteration that it has.
       previous: the winner before, or None.
     """
@@ -210,7 +204,6 @@ class GraphParts:
     Args:
       builders: of the iteration.
       index: int, which one of them.
-      number: int, the iteration's.
       previous: the winner before, or None.
       frozen: whether the iteration is an earlier one.
     """
@@ -244,9 +237,6 @@ class GraphParts:
     """Builds the ensemble of a `Combination`.
 
     Args:
-      combined: `Combination`.
-      ensembler: `Ensembler`.
-      number: int, the iteration's.
       index: int, its place among the candidates of the iteration.
       specs: the `SubnetworkSpec`s of the iteration.
       previous: the winner before, or None.
@@ -305,7 +295,6 @@ def latest(history: History, fitted: Sequence[str]) -> Optional[_Latest]:
   """Returns the latest winner of a history, or None.
 
   Args:
-    history: see `building.build`.
     fitted: the names of the ensemblers that are fitted.
   """
   winner: Optional[_Latest] = None
@@ -334,7 +323,6 @@ def of_members(name: str, architecture: architecture_lib.Architecture,
   A fitted ensemble that is built upon it asks which networks it keeps.
 
   Args:
-    name: str.
     architecture: `Architecture` of these members.
     builders: of the members, in their order.
     networks: the `Subnetwork` of each.
@@ -353,7 +341,6 @@ class EarlierWinners:
 
     Args:
       parts: `GraphParts` of the graph.
-      history: see `building.build`.
     """
     self._parts = parts
     self._history = history

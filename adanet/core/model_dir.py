@@ -240,10 +240,6 @@ class ModelDir:
 
     Call it before the checkpoint is saved: a kill in between leaves a note
     about nothing, which the next checkpoint of this name replaces.
-
-    Args:
-      checkpoint: str, its prefix.
-      position: see `input_position`.
     """
     noted = self._input_positions()
     kept = {name: value for name, value in noted.items()
@@ -274,7 +270,6 @@ class ModelDir:
     not finish counts too, as in AdaNet 0.8; its reason is "".
 
     Args:
-      iteration_number: int.
       steps: from a name to how often it was trained by now. A note of a
         later step does not count: the last checkpoint was restored since.
     """
@@ -293,7 +288,6 @@ class ModelDir:
     """Notes that a subnetwork or ensemble trains no further in an iteration.
 
     Args:
-      iteration_number: int.
       name: str, the name of the subnetwork or ensemble.
       message: str, why. The first reason that was noted stays, unless it was of
         a later step, which a restored checkpoint took back.
@@ -312,7 +306,6 @@ class ModelDir:
     behind that step. And notes of a `max_iteration_steps` that was lower.
 
     Args:
-      iteration_number: int.
       steps: dict from the names of subnetworks and ensembles to how often each
         was trained in the checkpoint.
       limit: int, the `max_iteration_steps` of this search, or None.

@@ -52,7 +52,6 @@ def _add_field(message, name, number, kind, **kwargs):
 
   Args:
     message: the `DescriptorProto`.
-    name: str.
     number: int, the field's number on the wire.
     kind: str, a scalar type such as "int32", or the name of a message.
     **kwargs: further attributes of the `FieldDescriptorProto`.
@@ -234,7 +233,6 @@ class ReportStore:
     """Writes the reports of an iteration and keeps all other iterations.
 
     Args:
-      iteration_number: int.
       reports: the reports, whose iteration numbers are ignored.
 
     Raises:

@@ -75,7 +75,6 @@ class LearningTask(NamedTuple):
 
     Args:
       spec: the head's spec of the logits.
-      logits: see `apply_head`.
     """
     if self.mode != "eval":
       return ()
@@ -225,7 +224,6 @@ def train_op_scope(variable_scope: Any, built: scopes.ScopeContent
   """Enters the scope of a builder's or an ensembler's train op.
 
   Args:
-    variable_scope: see `scopes.builder_scope`.
     built: the builder's `ScopeContent` so far.
 
   Yields:
@@ -255,10 +253,7 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
   """Builds a subnetwork in the default graph and the current variable scope.
 
   Args:
-    builder: `adanet.subnetwork.Builder`.
     name: str, the subnetwork's.
-    iteration_number: int.
-    task: `LearningTask`.
     summary: `adanet.Summary` for the builder.
     previous_ensemble: the `adanet.Ensemble` of the last iteration, for a
       builder that asks for it; or None.

@@ -156,7 +156,6 @@ class Order:
 
     Args:
       rows: array of int, all of them in order.
-      batch_size: int.
       num_epochs: int; None for no end.
       seed: int, shuffles the rows, in each epoch in another way; None for their
         own order.
@@ -217,13 +216,11 @@ class ArrayInput:
     Args:
       features: array or dict of arrays.
       labels: the same, or None.
-      batch_size: int.
       num_epochs: int; None for no end.
       shuffle: bool, whether the rows are shuffled.
       seed: int, for the shuffling; None for that of the config, if it has one.
       names: of features and labels in messages.
       rows: array of int, the rows to read; None for all.
-      ends_at_epoch: see `Order`.
 
     Raises:
       ValueError: an argument is not as described, or the arrays do not have as
@@ -424,8 +421,7 @@ def _leaves(structure):
 
 
 def _is_array(value):
-  """Whether a value is an array of NumPy, pandas data, or an eager tensor.
-  """
+  """Whether a value is an array of NumPy, pandas data, or an eager tensor."""
   return isinstance(value, np.ndarray) or hasattr(value, "iloc") or (
       isinstance(value, tf_compat.v1.Tensor) and hasattr(value, "numpy"))
 

@@ -112,7 +112,6 @@ def compared(setup: setup_lib.SearchSetup, number: int,
 
   Args:
     setup: `SearchSetup`, with an evaluator.
-    number: int, the iteration's.
     checkpoint: str, the prefix of the checkpoint; None for initial values.
     watched: function from the session to the one that the evaluator gets.
 
@@ -161,7 +160,6 @@ def reports(setup: setup_lib.SearchSetup, number: int,
 
   Args:
     setup: `SearchSetup`, with a report_materializer.
-    number: int, the iteration's.
     checkpoint: str, the prefix of the iteration's last checkpoint.
     included: the names of the builders that are in the winner.
     watched: function from the session to the one that the materializer gets.

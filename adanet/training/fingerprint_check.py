@@ -16,8 +16,6 @@ def note(setup: setup_lib.SearchSetup, number: int,
   """Adds the graphs of new networks, as they answer, to the fingerprint.
 
   Args:
-    setup: `SearchSetup`.
-    number: int, the iteration's.
     graphs: of an `Iteration` that does not train.
   """
   before = setup.model_dir.fingerprint()
@@ -44,7 +42,6 @@ def warn_of_answer(setup: setup_lib.SearchSetup,
   """Warns if networks do not answer as they did when they were trained.
 
   Args:
-    setup: `SearchSetup`.
     graphs: of the `Iteration` that answers.
   """
   before = setup.model_dir.fingerprint()
@@ -64,9 +61,6 @@ class FingerprintCheck:
     """Warns if the search before was another one. Writes nothing yet.
 
     Args:
-      setup: `SearchSetup`.
-      number: int, the iteration's.
-      max_iterations: int or None.
       builder_names: of the iteration's builders, if they are known.
       graphs: of an `Iteration`.
       has_weights: whether training begins with weights of the search before.

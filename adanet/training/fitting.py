@@ -79,7 +79,6 @@ class HeadLoss:
     """Builds its graph.
 
     Args:
-      setup: `SearchSetup`.
       like: logits of a network; their shape.
       inputs: all that the head needs beside logits; see `RecordedLogits`.
     """
@@ -141,7 +140,6 @@ def _fit(name, architecture, ensembler, members, loss, losses):
   Args:
     name: str, that of the ensemble.
     architecture: `Architecture` with all networks that it may have.
-    ensembler: `FittedEnsembler`.
     members: dict from the name of each network that it may have to its
       `Member`.
     loss: the function that a `FittedEnsembler` gets.
@@ -172,8 +170,6 @@ def fit(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
   with a warning.
 
   Args:
-    setup: `SearchSetup`.
-    candidates: `Candidates`.
     logits: `RecordedLogits` of all networks.
 
   Returns:
@@ -325,7 +321,6 @@ def fits(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
 
   Args:
     setup: `SearchSetup`, with an evaluator.
-    candidates: `Candidates`.
     logits: `RecordedLogits` of all networks.
 
   Raises:
@@ -412,7 +407,6 @@ def set_weights(session: Any,
   """Gives fitted ensembles their weights.
 
   Args:
-    session: `Session` on the default graph.
     fits: pairs of an ensembler's ensemble, and the weight of each of its
       subnetworks.
   """

@@ -58,7 +58,6 @@ def loss_inputs(task: subnetworks.LearningTask,
   These are the labels, and features with weights, whatever their names are.
 
   Args:
-    task: `LearningTask`.
     logits: of any network, in the default graph.
 
   Raises:
@@ -145,7 +144,6 @@ def record(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str],
 
   Args:
     setup: `SearchSetup`, with an evaluator.
-    number: int, the iteration's.
     checkpoint: str, the prefix of the checkpoint that has their values; None
       for the initial ones.
     is_first: whether this is the first part.
@@ -236,9 +234,6 @@ def completed(setup: setup_lib.SearchSetup, number: int,
   they are run on the data again.
 
   Args:
-    setup: see `record`.
-    number: see `record`.
-    checkpoint: see `record`.
     logits: `RecordedLogits` from `record`, of all parts.
 
   Raises:

@@ -123,8 +123,7 @@ def _check_parameters(parameters):
 
 
 def takes_input_context(input_fn: Callable[..., Any]) -> bool:
-  """Returns whether an input_fn asks which part of the input it is to read.
-  """
+  """Returns whether an input_fn asks which part of the input it is to read."""
   return callable(input_fn) and "input_context" in _parameters(input_fn)
 
 
@@ -218,7 +217,6 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
       again and again to train, and else once. It may take `mode`, `config`,
       `params` (an empty dict) and `input_context`.
     mode: str, one of `tf.estimator.ModeKeys`.
-    config: RunConfig.
     input_contexts: the `InputContext` of this worker, or several for what it
       trains in turns. A `tf.data.Dataset` is made for each of them; what is no
       dataset is there once, for all.

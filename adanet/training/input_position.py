@@ -149,7 +149,6 @@ class InputPosition:
     """Logs in one line how the input differs from one without a restart.
 
     Args:
-      number: int, the iteration's.
       fetches: the ops that train.
     """
     if not any(self._start.values()):

@@ -87,17 +87,10 @@ class Loop:
     """Trains nothing yet.
 
     Args:
-      number: int, the iteration's.
-      ops: `TrainOps`.
       iteration_steps: int, how often a subnetwork or ensemble is trained in an
         iteration; None for as long as there is input.
       max_steps: int, the global step at which training ends, or None.
       deadline: float, the time at which it ends, of `time.time`, or None.
-      hooks: `HookRunner`.
-      saver: `Saver`.
-      summaries: `TrainingSummaries`.
-      context: `LoopContext`.
-      input_turn: see `Input.turn`.
     """
     self._number = number
     self._ops = ops

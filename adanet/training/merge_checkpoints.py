@@ -62,7 +62,6 @@ def _global_step(setup, steps):
   """Makes the global step of an iteration, with its value.
 
   Args:
-    setup: `SearchSetup`.
     steps: the steps of the subnetworks, all iterations together.
   """
   v1 = tf_compat.v1
@@ -82,8 +81,6 @@ def merge(setup: setup_lib.SearchSetup, training: Any,
   It tells the saving listeners, with a session that has these variables.
 
   Args:
-    setup: `SearchSetup`.
-    training: `Training`.
     checkpoints: the prefixes of the parts' checkpoints. A value of several,
       such as of the previous ensemble, is taken from the first one.
     steps: the steps of the iteration's subnetworks, in their order, all
@@ -105,8 +102,6 @@ def with_variables(setup: setup_lib.SearchSetup, training: Any,
   """Saves a checkpoint with further variables.
 
   Args:
-    setup: `SearchSetup`.
-    training: `Training`.
     checkpoint: str, the prefix of the one that has all other variables.
     variables: dict from a name to a value.
 
@@ -152,7 +147,6 @@ def _of_network(scope, stored, known):
   """Returns the names of a network's variables in a checkpoint.
 
   Args:
-    scope: see `network_scope`.
     stored: the names in the checkpoint.
     known: of the network's variables; the rest are its optimizer's. Empty if
       they are not known.
@@ -201,12 +195,6 @@ class Carried:
     """Adds them to the default graph, for each saver that is built later.
 
     Make it when the graph has all of its variables.
-
-    Args:
-      checkpoint: str, its prefix.
-      winners: see `names`.
-      number: see `names`.
-      known: see `names`.
     """
     v1 = tf_compat.v1
     self._load: List[Any] = []

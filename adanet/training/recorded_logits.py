@@ -187,7 +187,6 @@ def write(recording: RecordedLogits, folder: str) -> None:
   """Writes recorded logits, and the inputs of the loss.
 
   Args:
-    recording: `RecordedLogits`.
     folder: str, where to write. It is made.
   """
   files.write_bytes(
@@ -266,9 +265,6 @@ def _kept_folder(model_dir):
 def kept_variables(model_dir: str) -> Dict[Network, Tuple[str, ...]]:
   """Returns the names of the variables of networks that are kept.
 
-  Args:
-    model_dir: str.
-
   Returns:
     Dict from the name of a network to the names of its variables, without its
     optimizer's.
@@ -283,7 +279,6 @@ def read_kept(model_dir: str, networks: Iterable[Network],
   """Returns the kept logits of some networks, if all are kept.
 
   Args:
-    model_dir: str.
     networks: their names.
     checkpoint: str, the prefix of a checkpoint that has their variables.
 
@@ -316,7 +311,6 @@ def keep(model_dir: str, recording: RecordedLogits) -> None:
   Where there is no space for them, a warning says so.
 
   Args:
-    model_dir: str.
     recording: `RecordedLogits` of all networks. Those without sums are left
       out.
   """

@@ -49,9 +49,6 @@ class TaskRecorder:
     """Reads the work of earlier processes.
 
     Args:
-      model_dir: str.
-      task: str, such as "worker:1".
-      iteration: `Iteration`.
       began: float, when this process began with the iteration; of `time.time`.
     """
     self._history = store.Store(model_dir)
@@ -77,7 +74,6 @@ class TaskRecorder:
     """Writes the work of this task so far.
 
     Args:
-      loop: its `Loop`.
       has_ended: whether that trains no further.
     """
     now = time.time()
@@ -129,7 +125,6 @@ def mixture_weights(
 
   Args:
     session: `Session`, for weights that are no variables.
-    iteration: `Iteration`.
     checkpoint: str, the prefix of the checkpoint that has the other variables.
   """
   return {
@@ -172,7 +167,6 @@ def write_evaluation(
   """Writes the result of an evaluation.
 
   Args:
-    model_dir: str.
     number: int, the iteration of the checkpoint.
     ensemble: str, the name of the evaluated ensemble.
     name: str, that of the evaluation, or None.

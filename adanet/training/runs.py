@@ -73,8 +73,6 @@ class HookRunner:
     """Runs fetches together with the hooks' own, and returns their values.
 
     Args:
-      session: `Session`.
-      fetches: see `Session.run`.
       last: function from the hooks' fetches to a dict of further fetches,
         run after them in the same run. Then `fetches` is a dict too, and the
         result has both.
@@ -162,12 +160,6 @@ class Runs:
 
     A session takes a graph over anew where ops were added since its last run.
     So ops of runs that will come are made now, in the default graph.
-
-    Args:
-      ops: `TrainOps`.
-      hooks: `HookRunner`.
-      summaries: `TrainingSummaries`.
-      input_turn: see `Input.turn`.
     """
     self._ops = ops
     self._input_turn = input_turn
@@ -250,7 +242,6 @@ class Runs:
     """Trains some names once.
 
     Args:
-      session: `Session`.
       names: of the trainees that train.
       global_step: int, before the run.
       finished: function from pairs of a name and its step to the names that

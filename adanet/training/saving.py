@@ -188,14 +188,12 @@ class CheckpointSaver(Saver):
     """Begins the listeners.
 
     Args:
-      model_dir: `ModelDir`.
       config: RunConfig, which says how often and how many.
       steps: the variables that count the steps of all that train, anywhere.
       report: called with a `CheckpointSaved` for each.
       wait_for_space: called with the problem, again and again while a
         checkpoint that training cannot go on without does not fit on the disk.
         It sleeps, and raises an error in the end.
-      listeners: `CheckpointSaverListener`s.
       input_position: function from a session to the result of `input_position`
         of a `ModelDir`.
       search_dir: str, the model_dir of the whole search. A hook's checkpoints
@@ -401,7 +399,6 @@ class HookedSaver(CheckpointSaver):
     """Prepares to save.
 
     Args:
-      hooks: `CheckpointSaverHook`s.
       **arguments: of `CheckpointSaver`, but `listeners`: the hooks call theirs.
     """
     super().__init__(**arguments)

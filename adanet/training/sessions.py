@@ -71,7 +71,6 @@ class Restorer:
     """Checks that the checkpoint has all variables of the graph.
 
     Args:
-      checkpoint: str, its prefix.
       new: the beginning of the names of variables that it cannot have yet.
 
     Raises:
@@ -227,7 +226,6 @@ class OpenSession:
     """Makes it ready.
 
     Args:
-      session: `Session` on the default graph.
       initializers: `Initializers` of that graph.
       features: tensor or dict of tensors, for the errors of a run.
     """

@@ -127,9 +127,6 @@ class SearchSetup(NamedTuple):
       Tuple[int, architecture_lib.Architecture]]:
     """Returns the winners before an iteration, and their iterations.
 
-    Args:
-      number: int, the iteration's.
-
     Raises:
       architecture.ArchitectureError: a file is corrupt.
     """
@@ -144,10 +141,6 @@ class SearchSetup(NamedTuple):
     """Builds the graph of an iteration; see `graph_on`.
 
     Args:
-      input_fn: see `adanet.Estimator.train`.
-      mode: see `graph_on`.
-      number: see `graph_on`.
-      scope: see `graph_on`.
       num_subnetworks: int, how many the iteration has, all of its builders;
         None to ask the generator, if the input depends on it.
     """
@@ -169,9 +162,6 @@ class SearchSetup(NamedTuple):
     """Returns the tensors of an input with NaN; see `input.not_finite`.
 
     Args:
-      input_fn: see `graph`.
-      mode: see `graph_on`.
-      num_batches: see `input.not_finite`.
       num_subnetworks: int, see `graph`; only to train.
     """
     return input_fn_lib.not_finite(
@@ -201,7 +191,6 @@ class SearchSetup(NamedTuple):
       read: function from the strategy to the `Input`, called in the graph.
       mode: str, one of `tf.estimator.ModeKeys`. Unless it is "train", all is
         built on this machine.
-      number: int, the iteration's.
       scope: function that enters a scope of the graph: on which devices it is.
 
     Yields:
@@ -221,10 +210,6 @@ class SearchSetup(NamedTuple):
 
     Random ops of an input without seeds get the same ones in both.
 
-    Args:
-      input_fn: see `graph`.
-      mode: see `graph`.
-
     Returns:
       A context manager that yields the strategy, the `LearningTask`, and the
       `Input`.
@@ -236,8 +221,6 @@ class SearchSetup(NamedTuple):
     """Returns the `InputContext` of all that trains in one step, of each turn.
 
     Args:
-      input_fn: see `graph`.
-      strategy: `PlacementStrategy`.
       num_subnetworks: int, or function that returns it.
     """
     def context(*place):
@@ -267,8 +250,6 @@ class SearchSetup(NamedTuple):
     """Returns a function from the strategy to the `Input`.
 
     Args:
-      input_fn: see `graph`.
-      mode: see `graph_on`.
       num_subnetworks: int, those of the iteration, or function that returns it.
     """
     return lambda strategy: input_fn_lib.call(
@@ -301,11 +282,6 @@ class SearchSetup(NamedTuple):
                   Tuple[Any, Any]]:
     """Opens a session on a built graph, with the values of a checkpoint.
 
-    Args:
-      built: see `open_session`.
-      checkpoint: see `open_session`.
-      new: see `open_session`.
-
     Yields:
       The session and its coordinator.
     """
@@ -318,9 +294,7 @@ class SearchSetup(NamedTuple):
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:
-      built: `BuiltGraph`.
       checkpoint: str, its prefix; None for the initial values.
-      new: see `Restorer`.
     """
     return sessions.OpenSession(
         sessions.local_session(self.config.session_config),

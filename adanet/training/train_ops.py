@@ -168,10 +168,7 @@ class TrainOps:
     """Adds the ops of all runs to the graph.
 
     Args:
-      iteration: `Iteration`.
-      global_step_combiner_fn: see `adanet.Estimator`.
       is_part: see the attribute.
-      stops: see `Model`.
       shares_ensembles: whether other workers train its ensembles, too.
     """
     self.is_part = is_part

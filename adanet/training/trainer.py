@@ -66,7 +66,6 @@ class Request(NamedTuple):
 
     Args:
       write: function that writes in a folder.
-      folder: str.
 
     Returns:
       The result of `write`.
@@ -150,11 +149,7 @@ class IterationTraining:
     """Completes the graph.
 
     Args:
-      setup: `SearchSetup`.
-      training: `Training`.
       built: `BuiltGraph`, for training.
-      start: `Start`.
-      task: `TrainingTask`.
     """
     self.iteration = built.iteration
     self._features = built.task.features

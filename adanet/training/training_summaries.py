@@ -76,7 +76,6 @@ class TrainingSummaries:
     """Merges the summaries that the iteration's graph has.
 
     Args:
-      iteration: `Iteration`.
       writer: `SummaryWriter`; None for no summaries.
       config: RunConfig, which says how often.
     """
