@@ -147,20 +147,6 @@ class ScopedSummary(subnetwork_lib.Summary):
            if op.graph is graph and graph.is_fetchable(op)]
     return tf_compat.v1.summary.merge(ops, collections=[]) if ops else None
 
-  def scalars(self) -> Optional[Dict[str, Any]]:
-    """Returns dict from the tag of each op to the tensor with the value.
-
-    None if the value of an op is more than a number.
-    """
-    shown = {}
-    for tensor in self.ops:
-      tag = _text(tensor.op.inputs[0]) if (
-          tensor.op.type == "ScalarSummary") else None
-      if tag is None:
-        return None
-      shown[tag] = tensor.op.inputs[1]
-    return shown
-
   def rename(self, serialized: bytes) -> Any:
     """Returns the `Summary` proto with the tags for TensorBoard."""
     proto = tf_compat.v1.Summary.FromString(serialized)

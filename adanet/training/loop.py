@@ -288,7 +288,7 @@ class Loop:
     self.steps.update(zip(names, values["steps"].tolist()))
     self._update_pace()
     if values["summaries"] is not None:
-      self._summaries.write(names, values, self.averages, before)
+      self._summaries.write(values["summaries"], self.averages, before)
     self._summaries.step_rate.count(self.global_step)
     for name, reason in list(self._hooks.stops.items()):
       if name is not None:

@@ -3,9 +3,8 @@
 """When training writes to TensorBoard's folders, and which values."""
 
 import time
-from typing import Any, Dict, Mapping, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional
 
-from adanet import tf_compat
 from adanet.core import event_files
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
@@ -36,36 +35,8 @@ class StepRate:
     self._last_step, self._last_time = global_step, now
 
 
-def _known(iteration):
-  """Returns dict from the name of a subnetwork that trains here to its tags.
-
-  These are a dict from each tag to a function from what each run returns, the
-  new step and the loss, to the value. It has the subnetworks whose summary
-  shows nothing else, and is empty where ensembles train: their summaries are
-  fetched anyway.
-  """
-  known = {}
-  for index, spec in zip(iteration.share.subnetworks, iteration.subnetworks):
-    shown = spec.summary.scalars()
-    if iteration.candidates or index not in iteration.share.trained or (
-        not shown):
-      continue
-    of_run = {spec.loss.name: lambda step, loss: loss,
-              # It is read before the run changes it.
-              spec.iteration_step.name: lambda step, loss: step - 1}
-    tags = {tag: of_run.get(tensor.name) for tag, tensor in shown.items()}
-    if all(tags.values()):
-      known[spec.name] = tags
-  return known
-
-
 class TrainingSummaries:
   """The summaries of an iteration, every so many steps.
-
-  A session compiles a run that fetches summaries apart from one without them,
-  which takes longer than hundreds of steps of small networks. So where a
-  subnetwork's summary shows only what each run returns of it, it is not
-  fetched. It then ends with the training of the subnetwork.
 
   Attributes:
     step_rate: `StepRate`.
@@ -84,12 +55,7 @@ class TrainingSummaries:
     self._writer = writer
     self._every_steps = config.save_summary_steps if writer else None
     self._last_step: Optional[int] = None
-    self._known = _known(iteration)
-    self._known_summaries = {
-        spec.name: spec.summary for spec in iteration.subnetworks
-        if spec.name in self._known}
-    merged = [(s, s.merged()) for s in iteration.summaries if not any(
-        s is known for known in self._known_summaries.values())]
+    merged = [(s, s.merged()) for s in iteration.summaries]
     self._summaries = [s for s, op in merged if op is not None]
     self._fetches: Dict[str, Any] = {
         "merged": [op for _, op in merged if op is not None],
@@ -111,25 +77,20 @@ class TrainingSummaries:
     """Returns what to fetch in a step that is written; empty for nothing."""
     return self._fetches if any(self._fetches.values()) else {}
 
-  def write(self, names: Sequence[str], values: Mapping[str, Any],
-            averages: Dict[str, float], global_step: int) -> None:
+  def write(self, fetched: Mapping[str, Any], averages: Dict[str, float],
+            global_step: int) -> None:
     """Writes the summaries of a step.
 
     Args:
-      names: of the trainees that were trained in the step.
-      values: the result of `Runs.train`: "summaries" has the values of
-        `fetches`.
+      fetched: the values of `fetches`.
       averages: dict from an ensemble's name to its moving average; the loss of
         the best one is that of the search.
       global_step: int, before the step.
     """
     assert self._writer is not None
     self._last_step = global_step
-    fetched = values["summaries"]
     for summary, serialized in zip(
         self._summaries, fetched.get("merged", ())):
-      self._writer.add(summary, serialized, global_step)
-    for summary, serialized in self._of_run(names, values):
       self._writer.add(summary, serialized, global_step)
     scalars = {"iteration/adanet/iteration": self._iteration.number}
     losses = fetched.get("losses", {})
@@ -144,14 +105,3 @@ class TrainingSummaries:
       except selection.AllNaNError:
         pass  # The loop says so.
     self._writer.add_scalars("", scalars, global_step)
-
-  def _of_run(self, names, values):
-    """Yields each summary that was not fetched, and its serialized proto."""
-    trained = dict(zip(names, zip(
-        values["steps"].tolist(), values["losses"].tolist())))
-    for name, tags in self._known.items():
-      if name in trained:
-        proto = tf_compat.v1.Summary()
-        for tag, value in tags.items():
-          proto.value.add(tag=tag, simple_value=value(*trained[name]))
-        yield self._known_summaries[name], proto.SerializeToString()

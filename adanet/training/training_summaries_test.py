@@ -8,11 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet import tf_compat
-from adanet.core import scoped_summary
-from adanet.distributed import placement
 from adanet.training import training_summaries
-import numpy as np
 
 
 class StepRateByHandTest(parameterized.TestCase):
@@ -38,11 +34,8 @@ class StepRateByHandTest(parameterized.TestCase):
     self.assertEqual([(10., 21)], self._written(
         10, (1, 100.), (11, 100.), (21, 101.)))
 
-  @parameterized.parameters(None, 0)
-  def test_never(self, every_steps):
-    self.assertEmpty(self._written(every_steps, (1, 1.), (1000, 2.)))
-
-  def test_without_writer(self):
+  def test_never(self):
+    self.assertEmpty(self._written(None, (1, 1.), (1000, 2.)))
     training_summaries.StepRate(None, 10).count(1)
 
 
@@ -56,8 +49,7 @@ class TrainingSummariesTest(parameterized.TestCase):
     self._writer = mock.Mock()
     self._all = [_summary("op0"), _summary(None), _summary("op2")]
     iteration = types.SimpleNamespace(
-        number=3, subnetworks=(), share=placement.Share(True, (), True),
-        summaries=self._all, candidates=[
+        number=3, summaries=self._all, candidates=[
             types.SimpleNamespace(name=name, loss="loss of " + name)
             for name in names])
     return training_summaries.TrainingSummaries(
@@ -65,13 +57,12 @@ class TrainingSummariesTest(parameterized.TestCase):
             log_step_count_steps=10, save_summary_steps=every_steps))
 
   def _write(self, summaries, losses, averages, step=0):
-    summaries.write((), {
-        "summaries": {"merged": [b"s0", b"s2"], "losses": losses},
-        "steps": np.zeros(0), "losses": np.zeros(0)}, averages, step)
+    summaries.write(
+        {"merged": [b"s0", b"s2"], "losses": losses}, averages, step)
 
   @parameterized.parameters(
       (1, [0, 1, 2, 3, 4, 5, 6, 7, 8]), (2, [0, 2, 4, 6, 8]),
-      (3, [0, 2, 4, 6, 8]), (4, [0, 3, 6]), (5, [0, 4, 8]), (None, []), (0, []))
+      (3, [0, 2, 4, 6, 8]), (5, [0, 4, 8]), (None, []))
   def test_when(self, every_steps, expected):
     summaries = self._made(every_steps)
     steps = []
@@ -107,70 +98,6 @@ class TrainingSummariesTest(parameterized.TestCase):
     if expected is not None:
       scalars["loss"] = expected
     self._writer.add_scalars.assert_called_once_with("", scalars, 7)
-
-
-class SummariesThatRunsKnowTest(parameterized.TestCase):
-
-  def setUp(self):
-    super().setUp()
-    v1 = tf_compat.v1
-    self.enter_context(v1.Graph().as_default())
-    self._writer = mock.Mock()
-    with v1.variable_scope("adanet/iteration_0/subnetwork_t0_dnn"):
-      self._step = v1.get_variable(
-          "step", [], v1.int64, v1.constant_initializer(6), use_resource=True)
-      step, loss = self._step.read_value(), v1.constant(.1)
-      self._summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn")
-      with self._summary.current_scope():
-        self._summary.scalar("iteration_step/adanet/iteration_step", step)
-        self._summary.scalar("loss", loss)
-    self._spec = types.SimpleNamespace(
-        name="t0_dnn", summary=self._summary, loss=loss, iteration_step=step)
-
-  def _made(self, candidates=(), trains=True):
-    return training_summaries.TrainingSummaries(
-        types.SimpleNamespace(
-            number=0, subnetworks=(self._spec,), candidates=candidates,
-            share=placement.Share(True, (0,), trains),
-            summaries=[self._summary]),
-        self._writer, types.SimpleNamespace(
-            log_step_count_steps=10, save_summary_steps=1))
-
-  def _written(self, summaries, *names):
-    summaries.write(names, {
-        "summaries": {}, "steps": np.full(len(names), 7),
-        "losses": np.full(len(names), .1, np.float32)}, {}, 6)
-    return self._writer.add.call_args_list
-
-  def test_values_are_those_of_its_ops(self):
-    summaries = self._made()
-    self.assertEqual({}, summaries.fetches())
-    (call,) = self._written(summaries, "t0_dnn")
-    with tf_compat.v1.Session() as session:
-      session.run(self._step.initializer)
-      expected = session.run(self._summary.merged())
-    summary, serialized, step = call[0]
-    self.assertIs(self._summary, summary)
-    self.assertEqual(
-        [tf_compat.v1.Summary.FromString(expected), 6],
-        [tf_compat.v1.Summary.FromString(serialized), step])
-
-  def test_one_that_has_ended_shows_nothing(self):
-    self.assertEmpty(self._written(self._made()))
-
-  @parameterized.parameters(
-      (lambda summary: summary.histogram("logits", [1., 2.]),),
-      (lambda summary: summary.scalar("mine", 1.),))
-  def test_fetches_what_a_builder_adds(self, add):
-    add(self._summary)
-    self.assertLen(self._made().fetches()["merged"], 1)
-
-  def test_fetches_where_ensembles_train(self):
-    candidate = types.SimpleNamespace(name="a", loss="loss of a")
-    self.assertLen(self._made([candidate]).fetches()["merged"], 1)
-
-  def test_fetches_what_trains_elsewhere(self):
-    self.assertLen(self._made(trains=False).fetches()["merged"], 1)
 
 
 if __name__ == "__main__":
