@@ -104,13 +104,6 @@ class BuildingTest(parameterized.TestCase):
            if "/subnetwork_" in v.op.name], 4)
 
   @level.gate
-  def test_step_of_a_builder_that_does_not_ask_is_not_made(self):
-    _, graph = _build([builders.Dense("a")])
-    self.assertNoCommonElements(
-        ["adanet/iteration_0/subnetwork_t0_a/iteration_step"],
-        _variables(graph))
-
-  @level.gate
   def test_workers_give_variables_the_names_of_the_chief(self):
     def made():
       return [_Keras(name) for name in "abc"]
@@ -126,24 +119,6 @@ class BuildingTest(parameterized.TestCase):
       found |= worker
     self.assertEqual({v for v in chief if "/subnetwork_" in v},
                      {v for v in found if "/subnetwork_" in v})
-
-  @level.gate
-  def test_graph_grows_with_what_the_worker_builds(self):
-    def size(count, job, index):
-      made = [builders.Dense(str(i)) for i in range(count)]
-      built, graph = _build(made, distributed.RoundRobinStrategy(), job, index)
-      self.assertEqual(
-          [["build", "train"]] * len(built.subnetworks),
-          [s.builder.calls for s in built.subnetworks])
-      self.assertEqual(len(built.subnetworks), sum(bool(b.calls) for b in made))
-      return len(graph.get_operations())
-
-    # Each of four workers has one of four subnetworks, and half of eight.
-    one = size(4, "worker", 0)
-    self.assertEqual(one, size(3, "worker", 0))
-    two = size(8, "worker", 0)
-    self.assertLess(two, 2.1 * one)
-    self.assertGreater(size(4, "chief", 0), 4 * one)
 
   def test_metrics_are_built_for_evaluation_alone(self):
     for mode, expected in (("train", 0), ("eval", 1), ("infer", 0)):

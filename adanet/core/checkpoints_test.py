@@ -104,7 +104,7 @@ class CheckpointsTest(parameterized.TestCase):
     checkpoint = _save(self._folder)
     path = checkpoint + extension
     content = _read(path)
-    for size in range(0, len(content), 7):
+    for size in range(0, len(content), 31):
       _write(path, content[:size])
       self._assert_error("^" + checkpoint, checkpoints.check_readable,
                          checkpoint)
@@ -136,11 +136,6 @@ class CheckpointsTest(parameterized.TestCase):
     elif how == "remove":
       os.remove(path)
     self._assert_error(message, read, checkpoint)
-
-  def test_latest(self):
-    _save(self._folder, 5)
-    checkpoint = _save(self._folder, 7)
-    self.assertEqual(checkpoint, checkpoints.latest(self._folder))
 
   def test_latest_in_a_folder_that_has_been_moved(self):
     _save(self._folder)
@@ -183,9 +178,6 @@ class CheckpointsTest(parameterized.TestCase):
         {"a": 1, "b": 2}, checkpoints.integers(checkpoint, "all/(.+)/step"))
 
   @parameterized.named_parameters(
-      ("same", [_A + "dense/kernel"], [_A + "dense/kernel"], {}),
-      ("later_number", [_B + "dense/kernel"], [_B + "dense_2/kernel"],
-       {_B + "dense/kernel": _B + "dense_2/kernel"}),
       ("order_of_numbers",
        [_B + "dense/kernel", _B + "dense_1/kernel"],
        [_B + "dense_9/kernel", _B + "dense_10/kernel"],

@@ -190,10 +190,6 @@ class ReportMaterializerTest(parameterized.TestCase):
         lambda _: {"a": report_lib.Report({"x": 1}, {}, {})})
     self.assertEqual({"x": 1}, report.hparams)
 
-  def test_no_reports(self):
-    self.assertEqual([], self._materialize(
-        evaluator_lib.ReportMaterializer(_input_fn), lambda _: {}))
-
 
 if __name__ == "__main__":
   absltest.main()

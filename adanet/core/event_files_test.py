@@ -60,8 +60,6 @@ def _of_named_tensors(summary):
 # What a builder calls, and the tags of it.
 _CALLS = [
     ("scalar", lambda s: s.scalar("x", 1.), ["x"]),
-    ("integer", lambda s: s.scalar("x", tf_compat.v1.constant(1)), ["x"]),
-    ("path", lambda s: s.scalar("a/b", 1.), ["a/b"]),
     ("leading_slash", lambda s: s.scalar("/x", 1.), ["x"]),
     ("odd_characters", lambda s: s.scalar("x y!", 1.), ["x_y_"]),
     ("family", lambda s: s.scalar("x", 1., family="f"), ["f/f/x"]),
@@ -74,14 +72,9 @@ _CALLS = [
     ("of_named_tensors", _of_named_tensors,
      ["loss", "loss_1", "layer_0", "layer_2", "one_1"]),
     ("histogram", lambda s: s.histogram("x", [1., 2.]), ["x"]),
-    ("histogram_family", lambda s: s.histogram("x", [1.], family="f"),
-     ["f/f/x"]),
     ("image", lambda s: _image(s, "x"), ["x/image/0", "x/image/1"]),
     ("one_image", lambda s: _image(s, "x", max_outputs=1), ["x/image"]),
-    ("image_family", lambda s: _image(s, "x", family="f"),
-     ["f/f/x/image/0", "f/f/x/image/1"]),
     ("audio", lambda s: _audio(s, "x"), ["x/audio/0", "x/audio/1"]),
-    ("one_audio", lambda s: _audio(s, "x", max_outputs=1), ["x/audio"]),
 ]
 
 
@@ -119,15 +112,13 @@ class ScopedSummaryTest(parameterized.TestCase):
 
   @parameterized.named_parameters(_CALLS)
   def test_tags_leave_out_the_scopes_around_the_builder(self, call, tags):
-    with _builder_scope(), self.summary.capture():
-      call(self.summary)
-    self.assertEqual(tags, _tags(self.summary))
-
-  @parameterized.named_parameters(_CALLS)
-  def test_direct_calls_of_tensorflow_have_the_same_tags(self, call, tags):
-    with _builder_scope(), self.summary.capture():
-      call(_direct())
-    self.assertEqual(tags, _tags(self.summary))
+    # Direct calls of TensorFlow have the same tags.
+    for is_direct in (False, True):
+      with tf_compat.v1.Graph().as_default():
+        summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn")
+        with _builder_scope(), summary.capture():
+          call(_direct() if is_direct else summary)
+        self.assertEqual(tags, _tags(summary))
 
   def test_equal_names_get_numbers_in_the_order_of_the_calls(self):
     with _builder_scope(), self.summary.capture():
@@ -136,16 +127,6 @@ class ScopedSummaryTest(parameterized.TestCase):
       self.summary.scalar("x", 3.)
     values = {v.tag: v.simple_value for v in _run(self.summary)}
     self.assertEqual({"x": 1., "x_1": 2., "x_2": 3.}, values)
-
-  def test_numbers_go_on_from_one_call_of_a_builder_to_the_next(self):
-    with _builder_scope():
-      with self.summary.capture():
-        self.summary.scalar("loss", 1.)
-      with self.summary.current_scope():
-        self.summary.scalar("loss", 2.)
-      with self.summary.capture():
-        _direct().scalar("loss", 3.)
-    self.assertEqual(["loss", "loss_1", "loss_2"], _tags(self.summary))
 
   def test_current_scope_ends_with_its_block(self):
     path = "adanet/iteration_0/ensemble_t0_all_mean"
@@ -201,13 +182,6 @@ class ScopedSummaryTest(parameterized.TestCase):
       tf_compat.v1.add_to_collection(tf_compat.v1.GraphKeys.SUMMARIES, merged)
     self.assertCountEqual(["x", "y", "z"], _tags(self.summary))
 
-  def test_capture_takes_other_kinds_of_tensorflow_1(self):
-    with _builder_scope(), self.summary.capture():
-      _direct().text("text", tf_compat.v1.constant("abc"))
-    value, = _run(self.summary)
-    self.assertEqual("text", value.tag)
-    self.assertEqual("text", value.metadata.plugin_data.plugin_name)
-
   def test_capture_takes_summaries_of_tensorflow_2(self):
     # As tf.summary.scalar does, which needs the package tensorboard.
     with _builder_scope(), self.summary.capture():
@@ -254,8 +228,7 @@ class ScopedSummaryTest(parameterized.TestCase):
   def test_skip_makes_no_ops(self):
     summary = scoped_summary.ScopedSummary("subnetwork", "t0_dnn", skip=True)
     with summary.capture():
-      for _, call, _ in _CALLS[:1]:
-        call(_direct())
+      _direct().scalar("x", 1.)
       returned = summary.scalar("x", 1.)
       tf_compat.v2.summary.write("y", tf_compat.v1.constant(1.))
     self.assertEqual([], summary.ops)
@@ -400,18 +373,6 @@ class EventFileTest(absltest.TestCase):
   def _summary(self):
     v1 = tf_compat.v1
     return v1.Summary(value=[v1.Summary.Value(tag="a", simple_value=1.)])
-
-  def test_writes(self):
-    folder = self.create_tempdir().full_path
-    file = event_files.EventFile(folder)
-    self.assertEmpty(os.listdir(folder))
-    file.start(3)
-    file.add(self._summary(), 3)
-    file.close()
-    name, = os.listdir(folder)
-    found = list(tf_compat.v1.train.summary_iterator(
-        os.path.join(folder, name)))
-    self.assertEqual([3, 3], [event.step for event in found[1:]])
 
   @mock.patch.object(event_files, "_RETRY_SECS", 0.)
   def test_full_disk(self):

@@ -78,13 +78,6 @@ class ReportStoreTest(parameterized.TestCase):
       for key, value in written.hparams.items():
         self.assertIs(type(value), type(report.hparams[key]))
 
-  def test_iterations_add_up(self):
-    self._store.write(0, [_DEEP, _LINEAR])
-    self._store.write(1, [_LINEAR])
-    self._store.write(2, [])
-    self.assertEqual([_of(0, _DEEP, _LINEAR), _of(1, _LINEAR), []],
-                     self._store.read())
-
   def test_same_iteration_twice_counts_once(self):
     self._store.write(0, [_DEEP])
     self._store.write(1, [_DEEP])

@@ -126,27 +126,5 @@ class PlaceholdersTest(parameterized.TestCase):
     self.assertNotIn("\n", str(raised.exception))
 
 
-class InGraphTest(parameterized.TestCase):
-
-  def test_tensors_stay(self):
-    with v1.Graph().as_default():
-      x = v1.ones([2])
-      self.assertIs(x, arrays.in_graph(x, None, repeats=False)[0])
-
-  @parameterized.parameters((False, 1), (True, 3))
-  def test_arrays_are_a_batch(self, repeats, count):
-    with v1.Graph().as_default(), v1.Session() as session:
-      iterator = v1.data.make_initializable_iterator(arrays.in_graph(
-          {"a": np.float32([1., 2.])}, np.float32([3., 4.]), repeats))
-      features, labels = iterator.get_next()
-      session.run(iterator.initializer)
-      for _ in range(count):
-        a, y = session.run([features["a"], labels])
-        self.assertEqual(([1., 2.], [3., 4.]), (a.tolist(), y.tolist()))
-      if not repeats:
-        with self.assertRaises(v1.errors.OutOfRangeError):
-          session.run(labels)
-
-
 if __name__ == "__main__":
   absltest.main()

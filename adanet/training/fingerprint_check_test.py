@@ -76,13 +76,6 @@ _TANH = (_Rich("a", "tanh"), _Rich("b", "tanh", width=3))
 _NEGATIVE = (_Rich("a", scale=-.7), _Rich("b", scale=-.7, width=3))
 
 
-class _Broken(builders.Dense):
-  """Fails when it is trained."""
-
-  def build_subnetwork_train_op(self, *args, **kwargs):
-    raise ValueError("broken")
-
-
 _RELU, _TANH_OPS = {"Relu": 1}, {"Tanh": 1}
 
 
@@ -198,11 +191,6 @@ class AnotherSearchTest(parameterized.TestCase):
     with open(self._note_path()) as f:
       return json.load(f)
 
-  def _change_note(self, **changed):
-    note = dict(self._note(), **changed)
-    with open(self._note_path(), "w") as f:
-      json.dump(note, f)
-
   @parameterized.parameters(*level.first([
       (_TANH, r": graph of t0_a, t1_a, t1_b: 1 Relu before, 1 Tanh now\."),
       (_NEGATIVE, r": graph of t0_a, t1_a, t1_b: 1 constant 0\.7 before, "
@@ -252,15 +240,6 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertIn(": graph of t1_a, t1_b: 1 Relu before, 1 Tanh", found[1])
     self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
 
-  @level.gate
-  def test_part_that_is_done(self):
-    shutil.rmtree(self._model_dir)
-    self._train(_SAME[0], _Broken("b"), on_executor=True,
-                raises=adanet.PartError)
-    found = self._train(_TANH[0], builders.Dense("b"), on_executor=True)
-    self.assertLen(found, 1)
-    self.assertIn(": graph of t0_a: 1 Relu before, 1 Tanh now", found[0])
-
   @parameterized.parameters(
       {"on_executor": True},
       {"input_fn": _arrays, "enable_subnetwork_summaries": False,
@@ -302,21 +281,6 @@ class AnotherSearchTest(parameterized.TestCase):
     self.assertEmpty(train(.01, 1))
     self.assertEmpty(train(.5, 1))  # It is the first one of the next iteration.
 
-  @level.gate
-  def test_without_a_note(self):
-    os.remove(self._note_path())
-    self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
-    self.assertIn("BinaryClassHead", self._note()["head"])
-
-  @level.gate
-  def test_other_versions(self):
-    self._change_note(versions={"tensorflow": "1.0"})
-    found = self._train(*_TANH, max_iteration_steps=9)
-    self.assertLen(found, 1)
-    self.assertNotIn("graph", found[0])
-    self.assertEqual({"MatMul": 2, "Relu": 1, "Tanh": 1}, {
-        op: count for op, count in self._note()["graphs"]["t1_a"].items()
-        if op in ("MatMul", "Relu", "Tanh")})
 
 
 if __name__ == "__main__":

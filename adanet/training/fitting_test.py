@@ -113,10 +113,6 @@ class FitTest(parameterized.TestCase):
     self.assertAlmostEqual(
         _loss({"x": _logits(1.), "y": _logits(3.)}), one.fit.loss, places=6)
 
-  def test_several_ensembles(self):
-    self.assertEqual(["e", "f"], list(self._fit(
-        ensemble.GreedyEnsembler(), {"a": 1., "b": 2.}, ["e", "f"])))
-
   @parameterized.named_parameters(
       ("logits", {"a": math.nan, "b": 2.}, []),
       ("loss", {"a": _NO_LOSS, "b": 2.}, []),
@@ -144,8 +140,7 @@ class FitTest(parameterized.TestCase):
     self.assertEmpty(self._fit(_Fixed([1.]), {"a": math.nan}))
 
   @parameterized.parameters(
-      ([1., 2.],), ([1., 2., math.nan],), ([1., 2., math.inf],),
-      ([0., 0., 0.],), (None,), (["a", "b", "c"],))
+      ([1., 2.],), ([1., 2., math.nan],), ([0., 0., 0.],), (None,))
   def test_weights(self, weights):
     with self.assertRaisesRegex(
         ValueError, "ensemble 'all': fit of the ensembler 'fixed' returned .*: "
@@ -186,13 +181,6 @@ class HeadLossTest(parameterized.TestCase):
     # The same function for other logits, and for those again.
     self.assertEqual(0., loss(_TARGETS))
     self.assertAlmostEqual(13. / 3., loss(_LOGITS), places=6)
-
-  def test_with_weights(self):
-    loss = self._loss(
-        heads.RegressionHead(weight_column="w"), _LOGITS,
-        {("labels",): _TARGETS, ("features", "w"): _WEIGHTS})
-    # .5 * 4 + 2 * 9, by three examples, as the head has it.
-    self.assertAlmostEqual(20. / 3., loss(_LOGITS), places=5)
 
   def test_of_several_heads(self):
     head = heads.MultiHead([

@@ -126,17 +126,6 @@ class LossInputsTest(parameterized.TestCase):
               {"x": x, "c": checked}, labels), 2. * x)
     self.assertCountEqual([_LABELS, ("features", "c")], got)
 
-  def test_loss_inputs_of_several_heads(self):
-    head = heads.MultiHead([
-        heads.RegressionHead(name="a", weight_column="w"),
-        heads.RegressionHead(name="b")])
-    features = {"x": v1.ones([2, 1]), "w": v1.ones([2, 1])}
-    got = held_out_pass.loss_inputs(
-        _task(head, features, {name: v1.ones([2, 1]) for name in "ab"}),
-        {"a": features["x"] * 2., "b": features["x"] * 3.})
-    self.assertCountEqual(
-        [("labels", "a"), ("labels", "b"), ("features", "w")], got)
-
   def test_sparse_labels_are_refused(self):
     labels = v1.SparseTensor(
         *(v1.constant(value, v1.int64) for value in ([[0, 0]], [1], [2, 1])))

@@ -215,13 +215,6 @@ class ResumedInputTest(parameterized.TestCase):
         _shuffled, (2, 5, 17), [None, engines.Here()]))
 
   @level.gate
-  def test_again_and_again_before_and_after_the_next_checkpoint(self):
-    search = dict(_SHORT, networks=2)
-    self._assert_same(
-        self._train(_shuffled, **search),
-        self._train(_shuffled, (4, 5), [engines.Here()], **search))
-
-  @level.gate
   def test_stop_while_it_is_read_again(self):
     model_dir = _folder()
     hook = _CuttingOff(_folder(), [8])

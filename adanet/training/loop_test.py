@@ -218,16 +218,11 @@ class EndingTest(LoopTest):
   @parameterized.named_parameters(
       ("iteration", _Ending.ITERATION_OVER, _STEPS, {}),
       ("max_steps", _Ending.MAX_STEPS, 5, {"max_steps": 5}),
-      ("both", _Ending.MAX_STEPS, _STEPS, {"max_steps": _STEPS}),
       ("max_steps_before", _Ending.MAX_STEPS, 0, {"max_steps": 0}),
       # Five names take a second each.
       ("time", _Ending.TIME_IS_UP, 2, {"deadline": 10}),
-      ("time_and_steps", _Ending.MAX_STEPS, 2, {"deadline": 10,
-                                                "max_steps": 2}),
       ("one_step_in_any_case", _Ending.TIME_IS_UP, 1, {"deadline": -1}),
       ("late", _Ending.TIME_IS_UP, 0, {"deadline": -1, "is_late": True}),
-      ("late_and_done", _Ending.MAX_STEPS, 0, {"max_steps": 0,
-                                               "is_late": True}),
       ("signal", _Ending.SIGNAL, 1, {"asked_to_stop": lambda: True}))
   def test_ending(self, ending, steps, arguments):
     self.assertEqual(ending, self.train(_alone(), **arguments))
@@ -289,16 +284,6 @@ class EndingTest(LoopTest):
     self.assertEqual(_Ending.INPUT_ENDED, self.loop.run(self.runs))
     self.assertEmpty(self.waits)
 
-  def test_input_that_ends_at_max_steps(self):
-    self.make(_alone(), iteration_steps=None, max_steps=8)
-    self.runs.num_batches = 8
-    self.assertEqual(_Ending.MAX_STEPS, self.loop.run(self.runs))
-
-  def test_signal_while_the_input_ends(self):
-    self.make(_alone(), asked_to_stop=lambda: True)
-    self.runs.num_batches = 0
-    self.assertEqual(_Ending.SIGNAL, self.loop.run(self.runs))
-
   def test_hook_of_a_user(self):
     self.make(_alone(), asked_to_stop=lambda: True)
     train = self.runs.train
@@ -353,9 +338,7 @@ class EndingTest(LoopTest):
       (dict(steps=dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS)), True),
       (dict(stopped=_NAMES), True),
       (dict(stopped=_NAMES[:2]), False),
-      (dict(max_steps=0), True),
-      (dict(is_late=True), True),
-      ({}, False))
+      (dict(max_steps=0), True))
   def test_is_done(self, arguments, is_done):
     self.make(_alone(), **arguments)
     self.assertEqual(is_done, self.loop.is_done())
@@ -454,13 +437,6 @@ class TurnsTest(LoopTest):
     # What it leaves goes to the rest.
     self.assertEqual(dict.fromkeys(_NAMES, _STEPS), self.steps(_NAMES))
 
-  def test_time_and_not_steps(self):
-    self.make(_in_turn())
-    self.runs.costs = {"c": 4.}
-    self.loop.run(self.runs)
-    at = next(steps for _, steps in self.runs.seen if steps["a"] == _STEPS)
-    self.assertBetween(at["c"], 2, 4)
-
   def test_first_run_takes_longer_and_does_not_count(self):
     self.make(_in_turn())
     self.runs.was_new = True
@@ -544,18 +520,6 @@ class TurnsTest(LoopTest):
     self.assertNotIn({}, self.waits)
     self.assertEqual(_STEPS, max(self.runs.steps.values()))
 
-  def test_looks_what_others_have_done_before_a_step(self):
-    self.make(_shares_ensembles(), steps=dict.fromkeys(_NAMES, _STEPS),
-              shares_ensembles=True)
-    self.runs.before_look = lambda: self.runs.steps.update(
-        dict.fromkeys(_ENSEMBLES, _STEPS))
-    self.assertEqual(_Ending.ITERATION_OVER, self.loop.run(self.runs))
-    self.assertEmpty(self.runs.seen)
-
-  def test_max_steps_of_a_worker(self):
-    self.assertEqual(_Ending.MAX_STEPS, self.train(_in_turn(), max_steps=5))
-    self.assertEqual(5, self.loop.global_step)
-
   def test_max_steps_of_a_chief(self):
     self.others = dict.fromkeys(_NAMES, _STEPS)
     self.assertEqual(_Ending.MAX_STEPS, self.train(_chief(), max_steps=5))
@@ -579,7 +543,6 @@ class BehindTest(LoopTest):
       # The steps of subnetworks, of ensembles, and up to which to train.
       (5, 2, None, _Ending.ITERATION_OVER),
       (_STEPS, 3, _STEPS, _Ending.MAX_STEPS),
-      (5, 2, 5, _Ending.MAX_STEPS),
       (5, 5, 5, _Ending.MAX_STEPS))
   def test_ensembles_catch_up(self, step, ensemble_step, max_steps, ending):
     self.make(_alone(), max_steps=max_steps, steps={

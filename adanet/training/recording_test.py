@@ -46,21 +46,6 @@ class RecordingTest(parameterized.TestCase):
     self.assertGreater(found.seconds, 500.)
     self.assertLess(found.seconds, 1000.)
 
-  @level.gate
-  def test_iteration_that_has_not_ended(self):
-    self._estimator().train(builders.input_fn(), steps=6)
-    report = adanet.report(self._model_dir)
-    text = str(report)
-    self.assertLen(report.iterations, 1)
-    self.assertRegex(text, r"""
-Iteration 1 has not ended
-
-network +loss  steps +time
-  t1_a +0.\d+ +2 .* s
-  t1_b +0.\d+ +2 .* s
-""")
-    self.assertNotIn("t1_a_grow_complexity_regularized", text)
-
   @parameterized.parameters(*level.first([(4, False, 0), (8, True, 1)]))
   def test_which_one_answers_at_the_last_step(self, step, on_executor, number):
     executor = engines.Here() if on_executor else None

@@ -46,14 +46,11 @@ class _Ops:
 class _Summaries:
   """Has one at the start. See `TrainingSummaries`."""
 
-  def __init__(self, has_fetches):
-    self._has_fetches = has_fetches
-
   def is_due(self, global_step):
     return global_step == 0
 
   def fetches(self):
-    return {"summary": v1.constant(7)} if self._has_fetches else {}
+    return {"summary": v1.constant(7)}
 
 
 def _wait():
@@ -93,9 +90,9 @@ class RunsTest(parameterized.TestCase):
     self._session.run(v1.global_variables_initializer())
     self._num_runs = 0
 
-  def _make(self, *hooks, fetches_summaries=True):
+  def _make(self, *hooks):
     made = runs.HookRunner([runs.Owned(*hook) for hook in hooks])
-    return runs.Runs(self._ops, made, _Summaries(fetches_summaries))
+    return runs.Runs(self._ops, made, _Summaries())
 
   def _train(self, made, names=("a", "b"), global_step=10, finished=None):
     return made.train(self._session, names, global_step,
@@ -134,12 +131,6 @@ class RunsTest(parameterized.TestCase):
     self.assertEqual({"summary": 7},
                      self._train(made, ("b",), 0)["summaries"])
     self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
-
-  def test_summaries_without_fetches_are_no_other_kind(self):
-    made = self._make(fetches_summaries=False)
-    self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
-    self.assertEqual({}, self._train(made, ("b",), 0)["summaries"])
-    self.assertFalse(made.was_new)
 
   @parameterized.parameters(
       (None, ("a", "b"), True), (None, ("a",), False),

@@ -79,14 +79,6 @@ class _ModelCase(parameterized.TestCase):
       return tf_compat.RunConfig(model_dir=self._folder.path, tf_random_seed=1)
 
 
-class RulesTest(absltest.TestCase):
-
-  def test_metric_name(self):
-    self.assertEqual("adanet_loss", setup_lib.Rules().metric_name)
-    self.assertEqual("mae", setup_lib.Rules(evaluator_lib.Evaluator(
-        builders.input_fn(1), metric_name="mae")).metric_name)
-
-
 class HistoryTest(_ModelCase):
 
   def test_winners_before(self):
@@ -99,12 +91,6 @@ class HistoryTest(_ModelCase):
     self.assertEqual([(0, winners[0])], setup.history(1))
     self.assertEqual([(0, winners[0])], setup.history(2))
     self.assertEqual([(0, winners[0]), (2, winners[2])], setup.history(3))
-
-  def test_corrupt_file(self):
-    with open(self._folder.architecture_path(0), "w", encoding="utf-8") as f:
-      f.write("{")
-    with self.assertRaises(architecture_lib.ArchitectureError):
-      self._setup().history(1)
 
 
 class GraphTest(_ModelCase):
@@ -261,11 +247,10 @@ class GraphTest(_ModelCase):
             found.append(session.run(built.task.features["x"]).item())
     self.assertEqual(expected, found)
 
-  @parameterized.parameters(("abc", (2, 1)), ("a", (8, 5)))
-  def test_context_is_that_of_so_many_subnetworks(self, names, expected):
-    self.assertEqual([expected], self._contexts(
-        distributed.RoundRobinStrategy(), 5, 8, search=searches.make(
-            [builders.Dense(name) for name in names], 4)))
+  def test_context_is_that_of_so_many_subnetworks(self):
+    self.assertEqual([(8, 5)], self._contexts(
+        distributed.RoundRobinStrategy(), 5, 8,
+        search=searches.make([builders.Dense("a")], 4)))
 
   def test_applies_head(self):
     with self._setup(applies_head=False).graph(
@@ -367,9 +352,8 @@ class ShareTest(_ModelCase):
 
   @parameterized.parameters(*level.first([
       # The part of ensembles, whether they have steps, and whether that fits.
-      (0, True, True), (0, False, False), (1, True, True), (1, False, True),
-      (-.5, False, True), (.5, True, False), (.5, False, False),
-      (None, False, False), (None, True, True)], 3))
+      (0, True, True), (0, False, False), (1, False, True), (-.5, False, True),
+      (.5, True, False), (None, True, True)], 3))
   def test_time_of_ensembles(self, fraction, has_steps, is_error):
     strategy = distributed.BalancedStrategy(num_ensemble_workers=0)
     share_of = type(strategy).worker_share
@@ -392,14 +376,14 @@ class ShareTest(_ModelCase):
 class NotFiniteTest(_ModelCase):
 
   @parameterized.parameters(
-      (None, "the feature 'x'"), (3, "the feature 'x'"), (2, ""), (0, ""))
+      (3, "the feature 'x'"), (2, ""))
   def test_of_an_input(self, num_batches, expected):
     input_fn = _dataset_of([[1.], [2.], [_NAN]], [[1.], [1.], [1.]])
     self.assertEqual(expected, self._setup().not_finite(
         input_fn, "train", num_batches))
 
   @parameterized.parameters(
-      (None, "the labels"), (1, ""), (2, "the labels"))
+      (None, "the labels"), (1, ""))
   def test_of_the_evaluator(self, steps, names):
     modes = []
 

@@ -25,7 +25,6 @@ from adanet.training import sessions
 from adanet.training import setup as setup_lib
 from adanet.training import trained
 from adanet.training import trainer
-from adanet.training import training_summaries
 
 _STEPS = 12
 _NAMES = ("t0_a", "t0_b", "t0_c")
@@ -137,14 +136,6 @@ class TrainerTest(absltest.TestCase):
     self.assertEqual(dict.fromkeys(_NAMES, _STEPS), loop.trained)
     self.assertEqual(_STEPS, loop.global_step)
 
-  def test_alone_all_train_in_each_run(self):
-    seen = _Steps(_NAMES + _ENSEMBLES)
-    self._train(distributed.BalancedStrategy([1, 2, 4]), 0, hooks=[seen],
-                num_workers=1)
-    self.assertEqual(
-        [{step} for step in range(1, _STEPS + 1)],
-        [set(steps.values()) for steps in seen.found])
-
   def test_one_subnetwork_takes_no_turns_and_observes_nothing(self):
     with self.assertLogs(level="WARNING") as logs:
       loop, ending = self._train(
@@ -218,20 +209,6 @@ class TrainerTest(absltest.TestCase):
     self.assertEqual(events.Resumed(0, 7, checkpoint), begin(start))
     self.assertEqual(events.Resumed(0, 12, checkpoint, 7),
                      begin(start, 5, is_taken_over=True))
-
-
-class StepRateTest(absltest.TestCase):
-
-  def test_where_others_train_too(self):
-    writer = mock.Mock()
-    rate = training_summaries.StepRate(writer, 5)
-    with mock.patch.object(time, "time", side_effect=[10., 12., 16.]):
-      for global_step in (3, 7, 9, 9, 13, 21):
-        rate.count(global_step)
-    self.assertEqual(
-        [mock.call("", {"global_step/sec": 3.}, 9),
-         mock.call("", {"global_step/sec": 3.}, 21)],
-        writer.add_scalars.call_args_list)
 
 
 if __name__ == "__main__":
