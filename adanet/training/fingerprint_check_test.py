@@ -218,6 +218,7 @@ class AnotherSearchTest(parameterized.TestCase):
     # It did not train here.
     self.assertEqual(before, self._note())
 
+  @level.gate
   def test_another_one_that_has_nothing_to_train(self):
     found = self._train(steps=None, head=heads.BinaryClassHead(), max_steps=6)
     self.assertLen(found, 1)

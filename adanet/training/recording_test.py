@@ -46,7 +46,8 @@ class RecordingTest(parameterized.TestCase):
     self.assertGreater(found.seconds, 500.)
     self.assertLess(found.seconds, 1000.)
 
-  @parameterized.parameters(*level.first([(4, False, 0), (8, True, 1)]))
+  @parameterized.parameters((4, False, 0), (8, True, 1))
+  @level.gate
   def test_which_one_answers_at_the_last_step(self, step, on_executor, number):
     executor = engines.Here() if on_executor else None
     estimator = self._estimator()
