@@ -122,7 +122,6 @@ class _GraphBuilder:
         for spec in candidates]
 
   def _answers_as_before(self, number, previous):
-    """Returns whether the ensemble that `only` names is the previous one."""
     return graph_parts.is_previous(
         self._only, number, previous and previous.spec.architecture,
         self._parts.fitted)
@@ -144,12 +143,8 @@ class _GraphBuilder:
   def _build_reports(self, number, specs, candidates, previous, is_simple):
     """Returns the reports of the iteration.
 
-    Args:
-      specs: the `SubnetworkSpec`s.
-      candidates: the `EnsembleSpec`s that may win.
-      previous: the winner of the iteration before, or None.
-      is_simple: whether the iteration has an ensemble for each builder and each
-        ensembler, and no other.
+    `is_simple` says that there is an ensemble for each builder and each
+    ensembler, and no other.
     """
     reports = {}
     if previous:
@@ -210,7 +205,6 @@ class _GraphBuilder:
     return members if self._with_members else (), False
 
   def build(self, history, number):
-    """Returns the `Iteration`; see the function `build`."""
     v1 = tf_compat.v1
     parts = self._parts
     with v1.variable_scope("adanet"):

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads TensorFlow's checkpoints, with one clear line for a broken one.
 
-A checkpoint is named by its prefix, a str.
+A checkpoint is named by its prefix, a str. All functions that read raise a
+`CheckpointError` if they cannot, or if a variable is not there.
 """
 
 import collections
@@ -121,11 +122,7 @@ def _tensor(reader, checkpoint, name):
 
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
-  """Returns the values of variables of a checkpoint, as NumPy has them.
-
-  Raises:
-    CheckpointError: the checkpoint cannot be read, or lacks a variable.
-  """
+  """Returns the values of variables of a checkpoint, as NumPy has them."""
   return _advised(_values, os.path.dirname(checkpoint), checkpoint, names)
 
 
@@ -145,9 +142,6 @@ def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
   Args:
     names: of variables in the graph. One that the checkpoint does not
       have is left out.
-
-  Raises:
-    CheckpointError: the checkpoint cannot be read.
   """
   return _advised(_not_finite, os.path.dirname(checkpoint), checkpoint, names)
 
@@ -175,9 +169,6 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
 
   Returns:
     Dict from the text of the group to an int.
-
-  Raises:
-    CheckpointError: the checkpoint cannot be read.
   """
   return _advised(_integers, os.path.dirname(checkpoint), checkpoint, pattern)
 
@@ -196,9 +187,6 @@ def integer(checkpoint: Optional[str], name: str) -> int:
 
   Returns:
     An int; 0 if there is no checkpoint.
-
-  Raises:
-    CheckpointError: the checkpoint cannot be read, or has no such variable.
   """
   return 0 if checkpoint is None else int(values(checkpoint, [name])[name])
 
@@ -213,9 +201,6 @@ def sums(checkpoint: str) -> Dict[str, int]:
   """Returns the checksums of its variables, but of those that are in parts.
 
   Variables of the same name and the same sum have the same values.
-
-  Raises:
-    CheckpointError: the checkpoint cannot be read.
   """
   check_readable(checkpoint)
   return {key.decode(): entry[_SUM] for key, entry in _stored(checkpoint)
@@ -307,9 +292,9 @@ def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
 # tells the shapes of whole variables, but not which parts of a variable in
 # parts, such as one of an optimizer, are there.
 #
-# The file is a table of LevelDB with uncompressed blocks. Its keys are the names
-# of variables and of their parts. Each value is a protocol buffer, of which
-# these fields are read:
+# The file is a table of LevelDB with uncompressed blocks. Its keys are the
+# names of variables and of their parts. Each value is a protocol buffer, of
+# which these fields are read:
 #
 #     message BundleEntry {
 #       int32 shard_id = 3;

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading checkpoints, whole and broken ones."""
 
+import functools
 import os
 import re
+import shutil
+import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -17,7 +20,19 @@ _B = "adanet/iteration_0/subnetwork_t0_b/"
 
 
 def _save(folder, global_step=5, sharded=True):
-  """Saves variables of many kinds, and returns the checkpoint."""
+  """Copies a checkpoint of variables of many kinds; returns its prefix."""
+  before, name = os.path.split(_saved(global_step, sharded))
+  for path in os.listdir(before):
+    shutil.copy(os.path.join(before, path), folder)
+  state = os.path.join(folder, "checkpoint")
+  _write(state, _read(state).replace(before.encode(), folder.encode()))
+  return os.path.join(folder, name)
+
+
+@functools.lru_cache(maxsize=None)
+def _saved(global_step, sharded):
+  """Returns the prefix of a checkpoint, in a folder of its own."""
+  folder = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
   tf = tf_compat.v1
   with tf.Graph().as_default(), tf.Session() as session:
     for name, value in (

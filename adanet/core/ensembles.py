@@ -143,12 +143,8 @@ def combination(candidate: Any, previous: Optional[EnsembleSpec],
 
 
 def _layer_outputs(name, layers):
-  """Returns export outputs of one layer of all subnetworks.
-
-  Args:
-    name: str, the signature's.
-    layers: dict from a builder's name to a tensor, or to a dict of tensors, one
-      for each head.
+  """Returns export outputs of a layer, a dict from builder to tensor, or to a
+  dict of tensors, one for each head.
   """
   first = next(iter(layers.values()))
   if not isinstance(first, dict):

@@ -90,9 +90,7 @@ class GraphParts:
                previous: Optional[EarlierWinner]) -> List[Any]:
     """Returns the builders that the generator makes for an iteration.
 
-    Args:
-      previous: the winner before, or None. A generator that does not ask for
-        it needs none.
+    A generator that does not ask for the previous winner needs none.
     """
     generate = self.search.generator.generate_candidates
     of_previous, of_all = self._reports(number)
@@ -112,12 +110,7 @@ class GraphParts:
 
   def candidates(self, builders: Sequence[Any],
                  previous: Optional[EarlierWinner]) -> List[Any]:
-    """Returns the candidates of all strategies.
-
-    Args:
-      builders: of the iteration.
-      previous: the winner before, or None.
-    """
+    """Returns the candidates of all strategies."""
     candidates: List[Any] = []
     for strategy in self.search.strategies:
       made = strategy.generate_ensemble_candidates(
@@ -136,10 +129,10 @@ class GraphParts:
 
   def named(self, made: Sequence[Any], name: str, kind: Tuple[str, str],
             number: int) -> Any:
-    """Returns the one of `made` that has a name of the architecture's.
+    """Returns the builder, ensembler or candidate of that name.
 
     Args:
-      made: builders, ensemblers or candidates.
+      made: all of them.
       kind: the word for one of them, and its source, for the error.
 
     Raises:
@@ -165,9 +158,7 @@ class GraphParts:
               ) -> Tuple[Any, ensembles.Combination]:
     """Returns the ensembler and the `Combination` of an architecture.
 
-    Args:
-      builders: the ones of this iteration that it has.
-      previous: the winner before, or None.
+    `builders` are those of this iteration that it has.
     """
     ensembler = self.ensembler_of(architecture, number)
     if iteration_lib.is_fitted(ensembler):
@@ -279,13 +270,7 @@ Members = Sequence[Tuple[int, str]]
 
 
 class _Latest(NamedTuple):
-  """The latest winner, by name.
-
-  Attributes:
-    number: int, the iteration that made it.
-    name: str.
-    architecture: `Architecture`.
-  """
+  """The latest winner, and the number of the iteration that made it."""
   number: int
   name: str
   architecture: architecture_lib.Architecture
@@ -337,11 +322,6 @@ class EarlierWinners:
   """The winners before an iteration, in the default graph."""
 
   def __init__(self, parts: GraphParts, history: History):
-    """Builds nothing yet.
-
-    Args:
-      parts: `GraphParts` of the graph.
-    """
     self._parts = parts
     self._history = history
     self._latest = latest(history, parts.fitted)
@@ -413,9 +393,6 @@ class EarlierWinners:
 
   def built_members(self, kept: Members) -> EarlierWinner:
     """Builds some members of the latest winner; returns it with these only.
-
-    Args:
-      kept: the names of the members.
     """
     if not kept:
       known = self.known()

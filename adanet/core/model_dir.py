@@ -63,7 +63,11 @@ def _read_note(path):
 
 
 class ModelDir:
-  """One `model_dir`. Making this value reads and writes nothing."""
+  """One `model_dir`. Making this value reads and writes nothing.
+
+  Methods that read a checkpoint raise a `checkpoints.CheckpointError` if it is
+  broken, or not AdaNet's.
+  """
 
   def __init__(self, path: str):
     """Reads nothing: the folder need not exist."""
@@ -142,19 +146,11 @@ class ModelDir:
     return checkpoints.latest(self._path)
 
   def current_iteration(self, checkpoint: Optional[str]) -> int:
-    """Returns the iteration of a checkpoint; 0 for None.
-
-    Raises:
-      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
-    """
+    """Returns the iteration of a checkpoint; 0 for None."""
     return checkpoints.integer(checkpoint, "current_iteration")
 
   def global_step(self, checkpoint: Optional[str]) -> int:
-    """Returns the global step of a checkpoint; 0 for None.
-
-    Raises:
-      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
-    """
+    """Returns the global step of a checkpoint; 0 for None."""
     return checkpoints.integer(checkpoint, "global_step")
 
   def saved_checkpoint(self) -> str:
@@ -206,11 +202,7 @@ class ModelDir:
     return checkpoint
 
   def is_trained(self, checkpoint: str) -> bool:
-    """Returns whether a checkpoint has more than initial values.
-
-    Raises:
-      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
-    """
+    """Returns whether a checkpoint has more than initial values."""
     return self.current_iteration(checkpoint) > 0 or any(
         checkpoints.integers(
             checkpoint, "adanet/iteration_0/(.+)/step").values())
@@ -328,9 +320,6 @@ class ModelDir:
 
     The global step counts subnetworks only. On a cluster ensembles may have
     trained less than these when a checkpoint is saved.
-
-    Raises:
-      checkpoints.CheckpointError: it cannot be read, or is not AdaNet's.
     """
     if checkpoint is None:
       return False

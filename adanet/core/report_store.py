@@ -48,14 +48,7 @@ class ReportError(ValueError):
 
 
 def _add_field(message, name, number, kind, **kwargs):
-  """Adds a field to a `DescriptorProto`.
-
-  Args:
-    message: the `DescriptorProto`.
-    number: int, the field's number on the wire.
-    kind: str, a scalar type such as "int32", or the name of a message.
-    **kwargs: further attributes of the `FieldDescriptorProto`.
-  """
+  """Adds a field of a scalar type, such as "int32", or of a message's."""
   field = message.field.add(name=name, number=number, **kwargs)
   if kind[0].isupper():
     field.type = field.TYPE_MESSAGE
@@ -104,7 +97,6 @@ def _descriptor() -> Any:
 
 
 def _message_class() -> Any:
-  """Returns the class of `IterationReport`."""
   from google.protobuf import message_factory  # pylint: disable=g-import-not-at-top
   descriptor = _descriptor()
   if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22
@@ -165,13 +157,9 @@ def _from_record(message_class, record):
 
 
 def _split(content: bytes) -> List[bytes]:
-  """Returns the records of a TFRecord file.
+  """Returns the records of a TFRecord file; raises ValueError if one is cut.
 
-  TensorFlow's reader is a dataset, which needs a graph and a session and
-  accepts a file that is truncated in the length of a record.
-
-  Raises:
-    ValueError: the file is truncated.
+  TensorFlow's reader accepts a file that is cut in the length of a record.
   """
   records = []
   offset = 0

@@ -204,7 +204,7 @@ class ScopedSummary(subnetwork_lib.Summary):
       tensor: a string tensor.
       scope: a name scope to omit once from the tag.
       description: str or None.
-      written: the tag, if it differs from the tag of the op.
+      written: the tag, if the op has another one.
     """
     op = tensor.op
     if op.type == "MergeSummary":
@@ -246,13 +246,7 @@ class ScopedSummary(subnetwork_lib.Summary):
 
 
 def _without(scope, tag, count=-1):
-  """Returns the tag without the components of a name scope.
-
-  Args:
-    scope: str.
-    tag: str.
-    count: how many occurrences to omit; -1 for all. A tag with a family has the
-      scope in the middle.
+  """Returns a tag without a name scope, of which a family may stand before.
   """
   if not scope:
     return tag
@@ -260,12 +254,7 @@ def _without(scope, tag, count=-1):
 
 
 def _unless_not_finite(summary):
-  """Returns a summary; for a histogram, a summary that never fails.
-
-  Args:
-    summary: string tensor. A histogram op fails on NaN and infinity. The
-      returned tensor is then empty instead.
-  """
+  """Returns a summary; for a histogram with NaN or infinity, an empty one."""
   v1, where = tf_compat.v1, tf_compat.v2.where
   if summary.op.type != "HistogramSummary":
     return summary

@@ -82,8 +82,7 @@ def checked(name: str, value: Any) -> Structure:
     value: array, dict from name to array, or pandas data.
 
   Raises:
-    TypeError: it is something else.
-    ValueError: there is nothing in it, or objects that are no text.
+    TypeError or ValueError: the value is something else, or empty.
   """
   if hasattr(value, "columns"):
     value = columns(name, value)
@@ -140,10 +139,7 @@ def _check_count(name, value):
 
 
 class Order:
-  """Which rows each batch has.
-
-  Where an epoch ends in the middle of a batch, that goes on in the next one, or
-  is smaller.
+  """Which rows each batch has. Where an epoch ends, a batch goes on, or ends.
 
   Attributes:
     num_batches: int, how many there are.
@@ -292,10 +288,6 @@ class ArrayInput:
                  self._shuffling_seed(config, several_read_all),
                  self._ends_at_epoch, first)
 
-  def _dtypes(self):
-    """Returns the types of the arrays in a graph."""
-    return [_dtype(name, array) for name, array in self._arrays.items()]
-
   def _structure(self, tensors):
     """Returns tensors as the features and labels that the arrays are."""
     tensors = list(tensors)
@@ -320,7 +312,7 @@ class ArrayInput:
     """
     order = self._order(config, input_context)
     arrays = list(self._arrays.values())
-    dtypes = self._dtypes()
+    dtypes = [_dtype(name, array) for name, array in self._arrays.items()]
     # Where there is no end, each batch is whole, unless it ends at an epoch.
     size = (self._batch_size if self._num_epochs is None and
             not self._ends_at_epoch else None)
@@ -400,7 +392,6 @@ class Placeholders:
 
   @staticmethod
   def _fed(name, array, placeholder):
-    """Returns an array with the type of a placeholder, if it fits."""
     shape, dtype = placeholder.shape.as_list(), placeholder.dtype
     if list(array.shape[1:]) != shape[1:]:
       raise ValueError(f"{name} has the shape {list(array.shape)}: expected "
@@ -437,11 +428,9 @@ def _constants(name, structure):
 
 
 def in_graph(features: Structure, labels: Structure, repeats: bool) -> Any:
-  """Returns features and labels as they can be in a graph.
+  """Returns tensors or arrays, or dicts of them, as they can be in a graph.
 
   Args:
-    features: tensor, array, or dict of them.
-    labels: the same, or None.
     repeats: whether a batch of arrays is read again and again, not once.
 
   Returns:

@@ -107,7 +107,8 @@ def values(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str]
 
 
 def compared(setup: setup_lib.SearchSetup, number: int,
-             checkpoint: Optional[str], watched: _Watched = lambda session: session) -> Comparison:
+             checkpoint: Optional[str],
+             watched: _Watched = lambda session: session) -> Comparison:
   """Evaluates the candidates that train, of an iteration or of a part of it.
 
   Args:

@@ -13,11 +13,7 @@ from adanet.training import setup as setup_lib
 
 def note(setup: setup_lib.SearchSetup, number: int,
          graphs: Mapping[str, fingerprint.Graph]) -> None:
-  """Adds the graphs of new networks, as they answer, to the fingerprint.
-
-  Args:
-    graphs: of an `Iteration` that does not train.
-  """
+  """Adds the graphs of new networks, as they answer, to the fingerprint."""
   before = setup.model_dir.fingerprint()
   if before is None or not before.is_of_same_versions(
       fingerprint.of(setup.search, None)):
@@ -39,11 +35,7 @@ def _warn(setup, what, differences, remedy):
 
 def warn_of_answer(setup: setup_lib.SearchSetup,
                    graphs: Mapping[str, fingerprint.Graph]) -> None:
-  """Warns if networks do not answer as they did when they were trained.
-
-  Args:
-    graphs: of the `Iteration` that answers.
-  """
+  """Warns if networks do not answer as they did when they were trained."""
   before = setup.model_dir.fingerprint()
   if before is not None:
     _warn(setup, "answers", before.graph_differences(

@@ -189,7 +189,8 @@ class HeadLossTest(parameterized.TestCase):
                            head_weights=[1., 10.])
     like = {"b": np.float32([[0., 0.]]), "a": np.float32([[0.]])}
     loss = self._loss(head, like, {
-        ("labels", "a"): _TARGETS, ("labels", "b"): np.zeros([3, 2], np.float32),
+        ("labels", "a"): _TARGETS,
+        ("labels", "b"): np.zeros([3, 2], np.float32),
         ("features", "w"): _WEIGHTS})
     # Six values of b; their squares sum up to 3. Each is taken by its name.
     b = np.float32([[1., 0.], [0., 1.], [-1., 0.]])

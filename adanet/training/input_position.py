@@ -26,14 +26,9 @@ STATELESS_PYTHON = "adanet_arrays"
 
 
 class _Counted(NamedTuple):
-  """An input of a graph.
+  """An input of a graph, by the scope in which it is read.
 
-  Attributes:
-    name: str, the scope in which it is read. A candidate may have its own.
-    tensors: its batch.
-    initializers: list of ops that start it.
-    batches: variable of this process, how many batches it has given.
-    take: op that takes a batch, and counts it.
+  `batches` is the variable that counts, `take` the op that takes a batch.
   """
   name: str
   tensors: List[Any]

@@ -118,7 +118,6 @@ class Loop:
     self.seconds = {name: 0. for name in ops.trainees}
 
   def _stop(self, name, reason, **what):
-    """Ends the training of a subnetwork or ensemble."""
     if name not in self._active:
       return
     self._context.mark_stopped(name, reason, self.steps.get(name, 0))
@@ -214,30 +213,21 @@ class Loop:
     return tuple(ensembles) if turn == train_ops.ENSEMBLES else (turn,)
 
   def _outlasts_subnetworks(self):
-    """Returns whether ensembles train on, as a subnetwork elsewhere does.
+    """Returns whether ensembles train on, as a subnetwork elsewhere may.
 
-    Ensembles train until the last subnetwork of their iteration is done. A part
-    presumes that one in another part trains to the limit.
+    A part presumes that a subnetwork of another part trains to the limit.
     """
     return (self._ops.is_part and self._iteration_steps is not None and
             bool(self._active))
 
   def _end_input(self, session, names):
-    """Takes over that a run of some names found the end of its input."""
     self._input_ended = True
     # What trains in turns may have inputs of its own.
     for name in names if self._has_inputs else list(self._active):
       del self._active[name]
     self._look(session)
 
-  def _has_all_steps(self):
-    """Returns whether other tasks have trained on what had no more input here.
-    """
-    done = {*self._finished(self.steps.items()), *self._hooks.stops}
-    return done.issuperset(self.steps)
-
   def _standing(self, is_late=False, is_signaled=False):
-    """Returns the `Standing` of the iteration."""
     return ending_lib.Standing(
         is_stop_asked=None in self._hooks.stops,
         is_signaled=is_signaled,
@@ -247,12 +237,13 @@ class Loop:
         catches_up=bool(self._catching_up()),
         outlasts=self._outlasts_subnetworks(),
         is_chief=self._context.is_chief, input_ended=self._input_ended,
-        all_done=not self._input_ended or self._has_all_steps(),
+        # Other tasks may have trained on what had no more input here.
+        all_done={*self._finished(self.steps.items()),
+                  *self._hooks.stops}.issuperset(self.steps),
         has_begun=not self._awaited or any(
             map(self.steps.__getitem__, self._awaited)))
 
   def _run(self, session, names):
-    """Trains some names once."""
     began = time.monotonic()
     values = self._runs.train(session, names, self.global_step, self._finished)
     seconds = time.monotonic() - began
@@ -305,7 +296,6 @@ class Loop:
       self._take_look(*self._runs.look(session))
 
   def _read_steps(self, session):
-    """Reads how far all are that train here, and other tasks."""
     self.steps, *looked = self._runs.start(session)
     self._take_look(*looked)
 
@@ -374,10 +364,7 @@ class Loop:
         self._standing(is_late, self._context.asked_to_stop()))
 
   def _first_ending(self):
-    """Returns why training ends before a step; None if it does not.
-
-    A signal takes effect after a step.
-    """
+    """Returns why training ends before a step, or None; no signal counts."""
     return ending_lib.ending(self._standing(self._context.is_late))
 
   def is_done(self) -> bool:

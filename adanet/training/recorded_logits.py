@@ -130,14 +130,7 @@ def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
 
 
 class _MemberFiles(NamedTuple):
-  """A network with logits in a folder.
-
-  Attributes:
-    iteration: int.
-    name: str, its builder's.
-    complexity: float.
-    files: pairs of a head and a file; with None for the head without heads.
-    sums: see `RecordedLogits`.
+  """A network with logits in a folder; `files` are pairs of a head and a file.
   """
   iteration: int
   name: str
@@ -157,13 +150,7 @@ class _MemberFiles(NamedTuple):
 
 
 class _Index(NamedTuple):
-  """The content of library.json.
-
-  Attributes:
-    members: tuple of `_MemberFiles`.
-    batches: see `RecordedLogits`.
-    graphs: see `RecordedLogits`.
-  """
+  """The content of library.json; see `RecordedLogits`."""
   members: Tuple[_MemberFiles, ...]
   batches: Tuple[RecordedBatch, ...]
   graphs: Dict[str, Dict[str, int]] = {}
@@ -195,12 +182,9 @@ def write(recording: RecordedLogits, folder: str) -> None:
 
 
 def _write_members(recording, folder):
-  """Writes the logits, and the index at last.
+  """Writes the logits, then the index; returns the names of the arrays' files.
 
   An array that is mapped from its file is not written again.
-
-  Returns:
-    The names of the arrays' files.
   """
   members = []
   for network, member in recording.members.items():
@@ -263,12 +247,7 @@ def _kept_folder(model_dir):
 
 
 def kept_variables(model_dir: str) -> Dict[Network, Tuple[str, ...]]:
-  """Returns the names of the variables of networks that are kept.
-
-  Returns:
-    Dict from the name of a network to the names of its variables, without its
-    optimizer's.
-  """
+  """Returns the variables, without an optimizer's, of the kept networks."""
   index = _index(_kept_folder(model_dir))
   return {member.network: tuple(member.sums)
           for member in (index.members if index else ())}

@@ -141,7 +141,6 @@ def costs(
   """Returns the known costs of subnetworks, as in a record.
 
   Args:
-    iteration: `Iteration` with all subnetworks.
     measured: the cost of a step of each one, if a placement strategy asked.
     sizes: the bytes of its variables, under the same condition.
   """

@@ -134,8 +134,7 @@ def _leaves(fetches):
 def _fetched_here(element):
   """Returns an op that runs after an element of the graph.
 
-  An op that waits for another one changes an attribute of that. TensorFlow
-  warns if the other op ran before, as ops that hooks fetch may have.
+  TensorFlow warns if an op gets a control output after it ran.
   """
   v1 = tf_compat.v1
   outputs = getattr(element, "outputs", [element])
@@ -219,7 +218,6 @@ class Runs:
     return steps, int(global_step)
 
   def _call(self, session, names, summaries):
-    """Returns the call of a run without hooks, compiled once."""
     key = names, bool(summaries)
     self.was_new = key not in self._calls
     if self.was_new:
@@ -231,7 +229,6 @@ class Runs:
     return self._calls[key]
 
   def _feeds(self, names):
-    """Returns what is fed in a run: whose batches it takes."""
     if self._input_turn is None:
       return {}
     return {self._input_turn: self._ops.turn_of(names)}
@@ -260,10 +257,8 @@ class Runs:
     return values if is_due else dict(values, summaries=None)
 
   def _run(self, session, names, summaries, finished):
-    """Returns the values of a run with some summaries."""
     if not self._hooks:
       return self._call(session, names, summaries)()
-
     key = names, bool(summaries)
     self.was_new = key not in self._with_hooks
     self._with_hooks.add(key)

@@ -20,7 +20,7 @@ class _Ops:
   fractions = None
 
   def __init__(self):
-    with v1.variable_scope("", use_resource=True):  # As that of `Model`.
+    with v1.variable_scope("", use_resource=True):  # As that of `SearchSetup`.
       self._step = v1.train.create_global_step()
     self._steps = {name: v1.get_variable(
         name, [], v1.int64, v1.zeros_initializer(), use_resource=True)

@@ -37,20 +37,15 @@ class DiskFullError(RuntimeError):
   """A checkpoint does not fit on the disk."""
 
 
-def _become_placeholder(node):
-  """Makes a constant a placeholder of the same type and shape."""
-  shape = node.attr["value"].tensor.tensor_shape
-  node.op = "Placeholder"
-  node.attr["shape"].shape.CopyFrom(shape)
-  del node.attr["value"]
-
-
 def _graph_def(graph):
   """Returns the `GraphDef` of a graph, without large constants."""
   graph_def = graph.as_graph_def(add_shapes=True)
   for node in graph_def.node:
     if node.op == "Const" and node.attr["value"].ByteSize() > _LARGE_BYTES:
-      _become_placeholder(node)
+      node.op = "Placeholder"  # Of the same type and shape.
+      node.attr["shape"].shape.CopyFrom(
+          node.attr["value"].tensor.tensor_shape)
+      del node.attr["value"]
   return graph_def
 
 
@@ -70,8 +65,7 @@ class GraphFiles:
     self._is_written = False
 
   def _meta_graph(self):
-    """Returns the serialized `MetaGraphDef`; empty if the graph is too large.
-    """
+    """Returns the serialized `MetaGraphDef`; empty if it is too large."""
     if self._content is None:
       try:
         graph_def = _graph_def(self._graph)
@@ -277,7 +271,6 @@ class CheckpointSaver(Saver):
     return session.run(self._read_steps).tolist()
 
   def _note_told(self, steps, global_step):
-    """Records the steps at which the listeners were told."""
     self._told_steps = steps
     self._told_global_step = global_step
     self._told_time = time.time()
@@ -345,11 +338,7 @@ class CheckpointSaver(Saver):
         session, global_step, self._listeners, self._write))
 
   def save_or_fail(self, session: Any, global_step: int) -> None:
-    """Saves a checkpoint now.
-
-    Raises:
-      DiskFullError: it does not fit on the disk.
-    """
+    """Saves a checkpoint now; raises a `DiskFullError` if it does not fit."""
     self._save(session, global_step, self._listeners, self._write)
 
   def _save_for_hook(self, session, prefix, global_step):
@@ -361,12 +350,10 @@ class CheckpointSaver(Saver):
           session, os.path.join(self._model_dir.path, name), global_step))
 
   def _save_here(self, session, prefix, global_step):
-    """Saves for a hook in the model_dir."""
     self._save_new(session, self._new_path(prefix, global_step),
                    self._read(session), global_step, self._write)
 
   def _save_elsewhere(self, session, folder, prefix, global_step):
-    """Saves for a hook in a folder that is not the model_dir."""
     path = self._new_path(prefix, global_step)
     checkpoint_file.recover(self._saver, folder)
     try:

@@ -21,12 +21,9 @@ _LEARNING_RATE = re.compile(
 
 
 class _Saved(NamedTuple):
-  """A variable of the graph, under its name in a checkpoint.
+  """A variable, table or resource of the graph, as a checkpoint has it.
 
-  Attributes:
-    name: str. The parts of a partitioned variable have the same one.
-    shape: `TensorShape` of the whole variable; unknown for another object.
-    saved: the variable, or the `SaveableObject` of a table or a resource.
+  The parts of a variable have one name, and the shape of the whole variable.
   """
   name: str
   shape: Any

@@ -149,17 +149,16 @@ class SearchSetup(NamedTuple):
             self._count_subnetworks, input_fn, number)), mode, number, scope)
 
   def _count_subnetworks(self, input_fn, number):
-    """Returns how many builders an iteration has.
+    """Returns how many builders an iteration has, from a graph of none of them.
 
     A generator may ask for the previous ensemble, which is built on the input.
-    So another graph is needed, of no new subnetwork.
     """
     with self._replace(part=()).graph(input_fn, "train", number) as built:
       return len(built.iteration.builder_names)
 
   def not_finite(self, input_fn: Callable[..., Any], mode: str,
                  num_batches: Optional[int], num_subnetworks: int = 1) -> str:
-    """Returns the tensors of an input with NaN; see `input.not_finite`.
+    """Returns the tensors of an input with NaN; see `input_fn.not_finite`.
 
     Args:
       num_subnetworks: int, see `graph`; only to train.
@@ -169,9 +168,7 @@ class SearchSetup(NamedTuple):
             self._strategy(mode)), num_batches)
 
   def not_finite_of_evaluator(self) -> str:
-    """Returns a sentence that names the NaN values of the evaluator's input.
-
-    It is empty if nothing has.
+    """Returns a sentence that names NaN values of the evaluator's input, or "".
     """
     evaluator = self.rules.evaluator
     names = evaluator and self.not_finite(

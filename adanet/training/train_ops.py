@@ -121,14 +121,13 @@ class Trainee(NamedTuple):
 def _tensor(assigned):
   """Returns the value of an assignment, read by an op that is there already.
 
-  A fetch of the assignment itself adds such an op and changes the attributes of
-  another one. TensorFlow 2 warns of that, if a session has run before.
+  TensorFlow 2 warns of ops that a later fetch of the assignment itself changes.
   """
   return tf_compat.v1.identity(assigned)
 
 
 def _advance(spec, with_specs):
-  """Returns the new step of one, after some have been trained once."""
+  """Returns the new step of `spec`, after `with_specs` trained once."""
   v1 = tf_compat.v1
   trained = [op for s in with_specs
              for op in (s.train_op.train_op, s.iteration_step)]
@@ -221,7 +220,6 @@ class TrainOps:
         names[0] if names[0] in all_turns else ENSEMBLES)
 
   def _advance(self, names):
-    """Returns the new steps of some that train in one run, by name."""
     if self._together.keys() == set(names):
       return self._together
     return {name: self.trainees[name].advance for name in names}
@@ -250,10 +248,8 @@ class TrainOps:
     }
 
   def trains_ensembles(self, names: Iterable[str]) -> bool:
-    """Returns whether a run of these names is one for the ensembles.
-
-    Where all train in each run, each one is. In turns, their averages and
-    summaries are of their own turn.
+    """Returns whether a run of these names trains ensembles, as each run does
+    where nothing takes turns. Averages and summaries are of these runs.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)

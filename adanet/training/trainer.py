@@ -211,11 +211,7 @@ class IterationTraining:
         f"adanet/iteration_{start.number}/" if start.starts_iteration else None)
 
   def _carry_earlier(self):
-    """Carries networks that the graph leaves out from its checkpoint on.
-
-    Returns:
-      See `Initializers`.
-    """
+    """Carries networks that the graph leaves out; see `Initializers.load`."""
     if not self.iteration.leaves_out_earlier:
       return lambda session: None
     setup, number = self._setup, self._start.number
@@ -224,7 +220,6 @@ class IterationTraining:
         recorded_logits.kept_variables(setup.model_dir.path)).load
 
   def _make_saver(self):
-    """Returns the `CheckpointSaver` of the chief."""
     setup, request = self._setup, self._training.request
     wait = waiting.Wait(request.wait_timeout_secs, "free some space")
 
@@ -349,7 +344,7 @@ class IterationTraining:
     """Says so if the input ended before the iteration could.
 
     A worker of a cluster may have a share without a batch. And an input that
-    can be read once only has none for the second iteration of a call.
+    can be read only once has no batch for the second iteration of a call.
     """
     if not any(self.loop.trained.values()):
       if self._position.is_resumed:
@@ -370,7 +365,6 @@ class IterationTraining:
           self._start.number, max(short), limit)
 
   def _save_for_signal(self, session):
-    """Saves the checkpoint of a run that a signal ends."""
     if self._chief_saver is None:
       return
     step, number = self.loop.global_step, self._start.number
