@@ -58,13 +58,11 @@ _SEAMS = frozenset("""
     history.records.to_json history.records.total_seconds
     history.records.undecided_event history.records.undecided_record
     history.records.with_tasks launch log progress search
-    tf_compat.checkpoint_file tf_compat.datasets tf_compat.error_text
-    tf_compat.estimator_config tf_compat.files tf_compat.gpus
-    tf_compat.keras_2_weights
-    tf_compat.keras_internals tf_compat.keras_scope
-    tf_compat.optimizers.for_any_graph tf_compat.saveables
-    tf_compat.saver_hooks tf_compat.seeds tf_compat.tensorflow_internals
-    tf_compat.versions training typed_json version waiting
+    tf_compat.checkpoint_file tf_compat.files tf_compat.keras_internals
+    tf_compat.keras_scope tf_compat.optimizers.for_any_graph
+    tf_compat.run_config.estimator_run_config tf_compat.runtime
+    tf_compat.seeds tf_compat.tensorflow_internals training typed_json
+    version waiting
 """.split())
 
 

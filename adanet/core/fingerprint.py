@@ -17,6 +17,8 @@ from adanet import tf_compat
 from adanet import version
 from adanet.core import scopes
 from adanet.tf_compat import versions
+from adanet.tf_compat import runtime
+import numpy as np
 
 Graph = Dict[str, int]
 
@@ -168,7 +170,7 @@ def of(search: Any, max_iterations: Optional[int],
       ensemble_strategies=tuple(sorted(map(_described, search.strategies))),
       max_iteration_steps=search.max_iteration_steps,
       max_iterations=max_iterations,
-      versions=dict(versions.loaded(), adanet=version.VERSION),
+      versions=dict(runtime.loaded_versions(), adanet=version.VERSION),
       graphs=dict(graphs))
 
 

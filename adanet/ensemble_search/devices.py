@@ -14,7 +14,7 @@ import threading
 from typing import Any
 
 from adanet import tf_compat
-from adanet.tf_compat import gpus
+from adanet.tf_compat import runtime
 from adanet.tf_compat import tensorflow_internals
 
 tf = tf_compat.v2
@@ -82,7 +82,7 @@ class RunningNetworks:
       first: int, as that of `least_loaded`.
     """
     with self._lock:
-      device = least_loaded(gpus.names(), self._used, first)
+      device = least_loaded(runtime.gpu_names(), self._used, first)
       self._used.append(device)
     try:
       yield device

@@ -25,7 +25,7 @@ from adanet.ensemble_search import network
 from adanet.ensemble_search import reuse
 from adanet.ensemble_search import rows
 from adanet.testing import level
-from adanet.tf_compat import gpus
+from adanet.tf_compat import runtime
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -77,13 +77,13 @@ def _names_of_worker():
 
 def _prepare_worker():
   """Lets a worker of a pool take two logical devices for GPUs."""
-  gpus.grow_memory = _divided_cpu
-  gpus.names = _names_of_worker
+  runtime.grow_gpu_memory = _divided_cpu
+  runtime.gpu_names = _names_of_worker
 
 
 def setUpModule():
   # It raises an error if TensorFlow has initialized its devices before.
-  with mock.patch.object(gpus, "grow_memory", _divided_cpu):
+  with mock.patch.object(runtime, "grow_gpu_memory", _divided_cpu):
     _search(None)
 
 
@@ -180,7 +180,8 @@ class DevicesTest(parameterized.TestCase):
     """Returns a search whose networks were divided, and what was seen."""
     search = _search(folder or self.create_tempdir().full_path)
     seen = _Seen()
-    patches = [*seen.patches(), mock.patch.object(gpus, "names", lambda: names)]
+    patches = [*seen.patches(),
+               mock.patch.object(runtime, "gpu_names", lambda: names)]
     for one in patches:
       one.start()
     try:
@@ -290,7 +291,7 @@ class DevicesTest(parameterized.TestCase):
 
   def test_memory_of_a_search_that_is_loaded(self):
     # It has no search: what a search makes was not made.
-    with mock.patch.object(gpus, "grow_memory") as grow:
+    with mock.patch.object(runtime, "grow_gpu_memory") as grow:
       with self.assertRaisesRegex(ValueError, "has no search"):
         ensemble_search.EnsembleSearch.load(
             self.create_tempdir().full_path, MODELS)
@@ -335,7 +336,7 @@ class DevicesTest(parameterized.TestCase):
         super().compile(*args, **kwargs)
 
     for names in ([], _DEVICES):
-      with mock.patch.object(gpus, "names", lambda names=names: names):
+      with mock.patch.object(runtime, "gpu_names", lambda names=names: names):
         making.made("name", Seen, making.Compiling(loss="mse"))
     self.assertEqual([False, "auto"], given)
 

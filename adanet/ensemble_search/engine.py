@@ -21,7 +21,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
 from adanet.ensemble_search import words
-from adanet.tf_compat import gpus
+from adanet.tf_compat import runtime
 
 # A dataset is read once for so many networks.
 _MAX_SHARED = 16
@@ -77,7 +77,7 @@ def in_threads(tasks: list[network_lib.NetworkTask], data: list,
     Each network that has ended.
   """
   count = devices.networks_at_a_time(
-      gpus.names(), len(os.sched_getaffinity(0)))
+      runtime.gpu_names(), len(os.sched_getaffinity(0)))
   waiting = list(tasks)
   running: dict[futures.Future, network_lib.Network] = {}
   with futures.ThreadPoolExecutor(count) as pool:
@@ -117,7 +117,8 @@ def _made(waiting, running, data, directory, made, lent):
     running: the networks that train.
     data, directory, made, lent: as those of `in_threads`.
   """
-  device = devices.least_loaded(gpus.names(), [one.device for one in running])
+  device = devices.least_loaded(
+      runtime.gpu_names(), [one.device for one in running])
   task = waiting.pop(next((
       i for i, one in enumerate(waiting)
       if one.key not in made or made[one.key].device == device), 0))
@@ -142,7 +143,7 @@ def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
   """
   waiting = list(tasks)
   running: list[tuple[network_lib.Network, files.Folder]] = []
-  count = max(_MAX_SHARED, devices.networks_at_a_time(gpus.names(), 0))
+  count = max(_MAX_SHARED, devices.networks_at_a_time(runtime.gpu_names(), 0))
   with futures.ThreadPoolExecutor(min(count, len(tasks) or 1)) as pool:
 
     def of_all(some, function, *args):
@@ -279,7 +280,7 @@ class WorkerTask:
 
 
 def _worker_task():
-  gpus.grow_memory()
+  runtime.grow_gpu_memory()
   return WorkerTask.__new__(WorkerTask)
 
 

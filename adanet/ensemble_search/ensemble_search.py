@@ -29,7 +29,7 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
 from adanet.ensemble_search import words
-from adanet.tf_compat import gpus
+from adanet.tf_compat import runtime
 
 keras = tf_compat.keras_3
 _VERSION = 1
@@ -101,7 +101,7 @@ class EnsembleSearch:
         unknown.
     """
     # Before Keras creates an optimizer to check its name.
-    gpus.grow_memory()
+    runtime.grow_gpu_memory()
     words.check_arguments("EnsembleSearch", sorted(kwargs))
     backend = keras.backend.backend()
     if backend != "tensorflow":
@@ -137,7 +137,7 @@ class EnsembleSearch:
       ValueError: `directory` holds no search, or the search has a custom loss,
         metric or optimizer that is missing in the arguments.
     """
-    gpus.grow_memory()
+    runtime.grow_gpu_memory()
     path = files.absolute(directory)
     content = None if path is None else files.Directory(path).read()
     if path is None or content is None:

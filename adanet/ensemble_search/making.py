@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from adanet import tf_compat
 from adanet.ensemble_search import words
-from adanet.tf_compat import gpus
+from adanet.tf_compat import runtime
 import numpy as np
 
 keras = tf_compat.keras_3
@@ -158,7 +158,8 @@ def made(owner: str, function: Any, compiling: Compiling) -> Any:
                        "as Model.compile takes it.")
     try:
       # As Model.fit does. Keras counts the GPUs that a user hides, too.
-      compiling.compile(model, jit_compile="auto" if gpus.names() else False)
+      compiling.compile(
+          model, jit_compile="auto" if runtime.gpu_names() else False)
     except Exception as error:
       raise ValueError(f"{owner}: {words.one_line(error)}") from error
   elif compiling.loss is None and getattr(model, "loss", None) is None:

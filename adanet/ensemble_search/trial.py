@@ -21,7 +21,7 @@ from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import words
-from adanet.tf_compat import gpus
+from adanet.tf_compat import runtime
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -105,7 +105,7 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
   for task in _next_tasks(tasks, directory):
     rows = data[task.key.fold]
     network = network_lib.Network(task, rows, devices.least_loaded(
-        gpus.names(), used))
+        runtime.gpu_names(), used))
     used.append(network.device)
     model = network.model
     _check_sizes(task.owner, model, data)

@@ -9,7 +9,7 @@ from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.progress import reporter
-from adanet.tf_compat import estimator_config
+from adanet.tf_compat import run_config
 from adanet.tf_compat import keras_scope
 from adanet.tf_compat import optimizers
 from adanet.training import input_fn as input_fn_lib
@@ -119,7 +119,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
 
   def build_subnetwork(self, features, labels, logits_dimension, training,
                        iteration_step, summary, config=None):
-    config = estimator_config.estimator_run_config(config)
+    config = run_config.estimator_run_config(config)
     estimator, train_input_fn, prediction_only = self._subestimator(config)[:3]
     mode = "train" if training and not prediction_only else "infer"
 
@@ -127,7 +127,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
       with summary.current_scope():
         return estimator.model_fn(
             features=features, labels=labels, mode=mode,
-            config=estimator_config.estimator_run_config(self._config))
+            config=run_config.estimator_run_config(self._config))
 
     # The template's name is a part of the variables' names in checkpoints.
     call = tf_compat.v1.make_template("model_fn", call)
@@ -308,7 +308,7 @@ class EitherBuilder(subnetwork_lib.Builder):
       return self._of_features.build_subnetwork(*arguments)
     except Exception:  # AdaNet gives the config, whatever it is called.
       if not self._makes_estimator(
-          estimator_config.estimator_run_config(config)):
+          run_config.estimator_run_config(config)):
         raise
     self._built = self._of_config
     return self._of_config.build_subnetwork(*arguments)

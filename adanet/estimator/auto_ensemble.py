@@ -31,7 +31,7 @@ from adanet.estimator import auto_builders
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
-from adanet.tf_compat import estimator_config
+from adanet.tf_compat import run_config
 from adanet.tf_compat import optimizers
 
 # The packages with Keras's own classes.
@@ -270,7 +270,7 @@ class PoolGenerator(subnetwork_lib.Generator):
                           all_reports, config):
     pool = self._pool
     if callable(pool):
-      pool = _call_pool(pool, estimator_config.estimator_run_config(config),
+      pool = _call_pool(pool, run_config.estimator_run_config(config),
                         iteration_number)
     return [self._builder(name, candidate, config)
             for name, candidate in self._named(pool)]

@@ -15,7 +15,9 @@ import weakref
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
 from adanet.tf_compat import error_text
+from adanet.estimator import auto_outputs
 from adanet.tf_compat import keras_internals
+from adanet.tf_compat import runtime
 
 # Methods of a model that trains in its own way in Keras.
 _OWN_TRAINING = ("train_step", "compute_loss")
@@ -68,7 +70,7 @@ def check_dtype_policy(name: Optional[str]) -> None:
   except (ImportError, TypeError, ValueError) as error:
     raise ValueError(
         f"dtype_policy={name!r}: expected the name of a Keras 3 policy, such "
-        f"as \"mixed_bfloat16\", or None ({error_text.first_line(error)})"
+        f"as \"mixed_bfloat16\", or None ({runtime.error_line(error)})"
     ) from error
 
 
@@ -129,7 +131,7 @@ class FunctionNetwork:
       if not self._called:
         raise
       raise self._second_call_error(
-          error_text.first_line(e).rstrip(".")) from e
+          runtime.error_line(e).rstrip(".")) from e
     made, regularization, updates = (
         collection[length:] for collection, length in zip(collections, lengths))
     if self._called and made:

@@ -10,6 +10,8 @@ and TensorFlow 2.15, `training/server_lib.py` (`ClusterSpec`) and
 `distribute/multi_worker_util.py` (`is_chief`).
 """
 
+import json
+import os
 from typing import Any, Dict, NamedTuple, Optional
 
 from adanet.tf_compat import _tensorflow
@@ -62,6 +64,31 @@ def as_object(value: Any, name: str) -> dict:
   if not isinstance(value, dict):
     raise AttributeError(f"{name} must be a JSON object, got {value!r}")
   return value
+
+
+def read_tf_config() -> dict:
+  """Returns the value of the environment variable `TF_CONFIG`."""
+  text = os.environ.get("TF_CONFIG", "{}")
+  try:
+    return as_object(json.loads(text), "TF_CONFIG")
+  except json.JSONDecodeError as error:
+    raise json.JSONDecodeError(
+        f"TF_CONFIG must be a JSON object, got {text!r}: {error.msg}",
+        error.doc, error.pos) from None
+
+
+def model_dir_of(tf_config: dict, model_dir: Optional[str]) -> Optional[str]:
+  """Returns the model directory from the argument or `TF_CONFIG`."""
+  configured = tf_config.get("model_dir")
+  if configured == "":  # pylint: disable=g-explicit-bool-comparison
+    raise ValueError("TF_CONFIG['model_dir'] must not be empty, got ''")
+  if model_dir is None:
+    return configured
+  if configured is not None and configured != model_dir:
+    raise ValueError(
+        "model_dir must equal TF_CONFIG['model_dir'] where both are set, got "
+        "%r and %r" % (model_dir, configured))
+  return model_dir
 
 
 def from_tf_config(tf_config: dict) -> TaskInCluster:

@@ -1,24 +1,32 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The file `checkpoint` of a folder, which names its checkpoints.
+"""Checkpoints: the file that names them, and the savers that write them.
 
-TensorFlow writes absolute paths into it. In a copy of the folder they lead to
-the original, so a checkpoint of the same name in the folder itself comes first.
+TensorFlow writes absolute paths into the file `checkpoint` of a folder. In a
+copy of the folder they lead to the original, so a checkpoint of the same name
+in the folder itself comes first.
 
 TensorFlow writes a checkpoint to the path that it is given, but reads it only
 where that path, as a pattern, matches a file. A name with `[` or `\\` does not
 match itself, and nothing escapes it, because the same text is then the path.
+
+The `CheckpointSaverHook`s of a user save with the one saver that they find in a
+collection of the graph, and keep it. `tf.estimator` gives the first one the
+listeners of `train`.
 """
 
 import atexit
+import functools
 import os
 import re
 import shutil
 import tempfile
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 from adanet import log as logging
 from adanet.tf_compat import _tensorflow
+from adanet.tf_compat import tensorflow_internals
+
 
 NAME = "checkpoint"
 
@@ -141,3 +149,105 @@ def recover(saver: Any, folder: str) -> None:
   stat = _tensorflow.v1.io.gfile.stat
   saver.set_last_checkpoints_with_time([
       (path, stat(path + ".index").mtime_nsec / 1e9) for path in kept(folder)])
+
+
+@functools.lru_cache(maxsize=None)
+def _graph_saver():
+  """Returns the class of a graph's saver."""
+  v1 = _tensorflow.v1
+
+  class GraphSaver(v1.train.Saver):
+    """Writes checkpoints, and hands on the request of a hook."""
+
+    def __init__(self, save_for_hook, **options):
+      super().__init__(defer_build=True, **options)
+      self.save_for_hook = save_for_hook
+
+    def write(self, session, path):
+      """Writes a checkpoint."""
+      super().save(session, path, write_meta_graph=False)
+
+    def _MaybeDeleteOldCheckpoints(self, *args, **kwargs):
+      # The names are patterns for TensorFlow: it would leave these files, or
+      # delete those of another folder.
+      self._checkpoints_to_be_deleted = [
+          (escaped(path), time)
+          for path, time in self._checkpoints_to_be_deleted]
+      super()._MaybeDeleteOldCheckpoints(*args, **kwargs)
+
+    def save(self, sess, save_path, global_step=None, **unused_options):
+      # A hook may have kept the saver of the iteration before.
+      of_graph = [saver for saver in sess.graph.get_collection(
+          v1.GraphKeys.SAVERS) if isinstance(saver, GraphSaver)]
+      return [*of_graph, self][0].save_for_hook(sess, save_path, global_step)
+
+  return GraphSaver
+
+
+def is_saver_hook(hook: Any) -> bool:
+  """Returns whether a hook of a user saves checkpoints."""
+  return isinstance(hook, _tensorflow.v1.train.CheckpointSaverHook)
+
+
+def saver_listeners(hook: Any) -> List[Any]:
+  """Returns the listeners of a hook, in a list that may be changed."""
+  return vars(hook)["_listeners"]
+
+
+def add_listeners(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
+  """Gives the first of some hooks listeners.
+
+  Args:
+    hooks: `CheckpointSaverHook`s.
+    more_listeners: `CheckpointSaverListener`s; the hook's own ones are not
+      added again.
+  """
+  for hook in hooks[:1]:
+    told = saver_listeners(hook)
+    told += [listener for listener in more_listeners if listener not in told]
+
+
+def new_saver(save_for_hook: Callable[[Any, str, int], None],
+              **options: Any) -> Any:
+  """Returns a saver of the default graph, which hooks find there.
+
+  Its method `build` makes its ops, for all variables that there are then, and
+  `write` takes a session and the path of a checkpoint. As in `tf.estimator`,
+  a saver that a builder has put there stays the one of the hooks.
+
+  Args:
+    save_for_hook: called with a session, the path of a checkpoint without its
+      number, and the global step, each time that a hook asks to save.
+    **options: arguments of `tf.train.Saver`.
+  """
+  v1 = _tensorflow.v1
+  saver = _graph_saver()(save_for_hook, **options)
+  if not v1.get_collection(v1.GraphKeys.SAVERS):
+    v1.add_to_collection(v1.GraphKeys.SAVERS, saver)
+  return saver
+
+
+@functools.lru_cache(maxsize=None)
+def _saved_tensors():
+  """Returns the class of tensors that a `Saver` saves and never restores."""
+
+  class SavedTensors(tensorflow_internals.saveable_classes()[0]):
+
+    def restore(self, restored_tensors, restored_shapes):
+      return _tensorflow.v1.no_op()
+
+  return SavedTensors
+
+
+def add_saveables(names: Sequence[str], tensors: Sequence[Any]) -> None:
+  """Lets each later `Saver` of the default graph save some tensors.
+
+  Args:
+    names: the names of the tensors in the checkpoint, at least one.
+    tensors: the tensors, which are computed when the checkpoint is saved.
+  """
+  v1 = _tensorflow.v1
+  _, save_spec = tensorflow_internals.saveable_classes()
+  v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, _saved_tensors()(
+      tensors[0], [save_spec(tensor, "", name)
+                   for name, tensor in zip(names, tensors)], names[0]))

@@ -26,7 +26,6 @@ import threading
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from adanet.tf_compat import _tensorflow
-from adanet.tf_compat import keras_2_weights
 from adanet.tf_compat import keras_internals
 
 _READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd"])
@@ -181,7 +180,7 @@ class KerasScope:
       ValueError: Keras is used, and does not compute with TensorFlow, or with
         state that is not of this graph; or Keras 2 loads weights.
     """
-    with self._numbered(), keras_2_weights.not_loaded(self._name):
+    with self._numbered(), keras_internals.no_weights_loaded(self._name):
       if _tensorflow.HAS_KERAS_3:
         with self._entered_keras_3():
           yield

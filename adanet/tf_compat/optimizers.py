@@ -5,13 +5,89 @@
 from concurrent import futures
 import contextlib
 import functools
+import inspect
 import re
-from typing import Any, Sequence
+from typing import Any, Callable, Dict, Sequence
 
-from adanet.tf_compat import _optimizer_names
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_internals
 from adanet.tf_compat import keras_scope
+
+
+# Every version of Keras has these optimizers, so a check does not load Keras.
+_EVERYWHERE = frozenset([
+    "adadelta", "adagrad", "adam", "adamax", "ftrl", "nadam", "rmsprop", "sgd"])
+
+
+@functools.lru_cache(maxsize=None)
+def _classes() -> Dict[str, Any]:
+  """Returns Keras's optimizers with default arguments, by name in lower case.
+
+  These are Keras 3's since TensorFlow 2.16, and before it `tf.keras`'s.
+  """
+  keras = (_tensorflow.keras_3 if _tensorflow.HAS_KERAS_3 else
+           _tensorflow.v2.keras)
+  classes = {}
+  for name in dir(keras.optimizers):
+    value = getattr(keras.optimizers, name)
+    if inspect.isclass(value) and value is not keras.optimizers.Optimizer:
+      try:
+        inspect.signature(value).bind()
+      except TypeError:  # It needs another optimizer.
+        continue
+      classes[name.lower()] = value
+  return classes
+
+
+def _check_name(name: str) -> None:
+  """Raises a ValueError if Keras has no optimizer of a name, in any case."""
+  if name.lower() not in _EVERYWHERE and name.lower() not in _classes():
+    names = sorted(value.__name__ for value in _classes().values())
+    raise ValueError(
+        f"optimizer={name!r}: expected a name that Keras has "
+        f"({', '.join(names)}), an optimizer, or a function that makes one.")
+
+
+def _rms_prop():
+  """Returns `tf.train`'s RMSProp as Keras starts it: from no gradients."""
+
+  class RMSProp(_tensorflow.v1.train.RMSPropOptimizer):
+
+    def _create_slots(self, var_list):
+      for variable in var_list:
+        for slot in ("rms", "momentum"):
+          self._zeros_slot(variable, slot, self._name)
+
+  # Keras adds 1e-7 to the root, and this one adds to the radicand.
+  return RMSProp(.001, decay=.9, epsilon=1e-14)
+
+
+def _of_tensorflow_1() -> Dict[str, Callable[[], Any]]:
+  """Returns functions that make the optimizers of `tf.train`, too."""
+  train = _tensorflow.v1.train
+  # Keras begins at 0 on TensorFlow 1.15, which is not allowed here.
+  accumulated = 1e-30 if _tensorflow.IS_TENSORFLOW_1 else .1
+  return {
+      "adadelta": lambda: train.AdadeltaOptimizer(.001, epsilon=1e-7),
+      "adagrad": lambda: train.AdagradOptimizer(.001, accumulated),
+      "adam": lambda: train.AdamOptimizer(.001, epsilon=1e-7),
+      "ftrl": lambda: train.FtrlOptimizer(.001),
+      "rmsprop": _rms_prop,
+      "sgd": lambda: train.GradientDescentOptimizer(.01),
+  }
+
+
+def _make_by_name(name: str, for_refs: bool) -> Any:
+  """Returns a new optimizer of Keras.
+
+  With `for_refs`, for variables of TensorFlow 1 that are no resources, which
+  Keras cannot change: the same optimizer of `tf.train`, where there is one.
+  """
+  _check_name(name)
+  if for_refs and name.lower() in _of_tensorflow_1():
+    return _of_tensorflow_1()[name.lower()]()
+  # As `keras.optimizers.get` does: Adagrad of TensorFlow 1.15 begins at 0 then.
+  return _classes()[name.lower()].from_config({})
 
 
 def _is_keras(optimizer):
@@ -87,7 +163,7 @@ def for_any_graph(optimizer: Any) -> Any:
     ValueError: `optimizer` is an unknown name or cannot be copied.
   """
   if isinstance(optimizer, str):
-    _optimizer_names.check(optimizer)
+    _check_name(optimizer)
   if _is_keras(optimizer) and not callable(optimizer):
     try:
       return _copies(optimizer)
@@ -264,7 +340,7 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
       variable.dtype.name.endswith("_ref") for variable in var_list)
   given = optimizer
   if isinstance(optimizer, str):
-    optimizer = _optimizer_names.make(optimizer, has_refs)
+    optimizer = _make_by_name(optimizer, has_refs)
   if _is_keras(optimizer) and has_refs:
     raise ValueError(
         f"optimizer={given!r}: a Keras optimizer needs resource variables. "

@@ -15,7 +15,6 @@ or of a default `session_config` does.
 import copy
 import functools
 import inspect
-import json
 import operator
 import os
 from typing import (Any, Callable, Dict, Optional, Sequence, Type, TypeVar,
@@ -29,31 +28,6 @@ TaskType = _task.TaskType
 _T = TypeVar("_T", bound="RunConfig")
 _DeviceFn = Callable[[Any], str]
 _Path = Union[str, "os.PathLike[str]"]
-
-
-def _read_tf_config() -> dict:
-  """Returns the value of the environment variable `TF_CONFIG`."""
-  text = os.environ.get("TF_CONFIG", "{}")
-  try:
-    return _task.as_object(json.loads(text), "TF_CONFIG")
-  except json.JSONDecodeError as error:
-    raise json.JSONDecodeError(
-        f"TF_CONFIG must be a JSON object, got {text!r}: {error.msg}",
-        error.doc, error.pos) from None
-
-
-def _model_dir(tf_config, model_dir):
-  """Returns the model directory from the argument or `TF_CONFIG`."""
-  configured = tf_config.get("model_dir")
-  if configured == "":  # pylint: disable=g-explicit-bool-comparison
-    raise ValueError("TF_CONFIG['model_dir'] must not be empty, got ''")
-  if model_dir is None:
-    return configured
-  if configured is not None and configured != model_dir:
-    raise ValueError(
-        "model_dir must equal TF_CONFIG['model_dir'] where both are set, got "
-        "%r and %r" % (model_dir, configured))
-  return model_dir
 
 
 def _path_to_str(path):
@@ -234,9 +208,10 @@ class RunConfig:
       save_checkpoints_steps = None
 
     # With _make_task, which only the class methods pass, TF_CONFIG is not read.
-    tf_config = {} if _make_task else _read_tf_config()
+    tf_config = {} if _make_task else _task.read_tf_config()
     self._settings = {
-        "model_dir": _model_dir(tf_config, _path_to_str(model_dir)),
+        "model_dir": _task.model_dir_of(
+            tf_config, _path_to_str(model_dir)),
         "tf_random_seed": tf_random_seed,
         "save_summary_steps": save_summary_steps,
         "save_checkpoints_steps": save_checkpoints_steps,
@@ -444,3 +419,23 @@ class RunConfig:
         type(self).__name__,
         ", ".join(f"{name}={getattr(self, name)!r}" for name in names),
         _task.sizes(self._task.jobs))
+
+
+def estimator_run_config(config: Any) -> Any:
+  """Returns a RunConfig that an estimator of `tf.estimator` takes.
+
+  Args:
+    config: `RunConfig` or `tf.estimator.RunConfig`.
+
+  Returns:
+    A `tf.estimator.RunConfig` with the same values, of which the cluster comes
+    from `TF_CONFIG`. TensorFlow 2.16 and later have none: then `config`.
+  """
+  estimator = getattr(_tensorflow.v1, "estimator", None)
+  run_config = getattr(estimator, "RunConfig", None)
+  if run_config is None or isinstance(config, run_config):
+    return config
+  return run_config(**{
+      name: getattr(config, name)
+      for name in inspect.signature(run_config.__init__).parameters
+      if name != "self" and hasattr(config, name)})

@@ -6,11 +6,11 @@ All of them stand here, seen in TensorFlow 1.15, 2.15 and 2.21. A version
 without one of the names gets one line at the first use.
 """
 
-import functools
 import sys
 from typing import Any, FrozenSet, Tuple
 
 from adanet.tf_compat import _tensorflow
+
 
 _SEEN = "TensorFlow 1.15, 2.15 or 2.21"
 
@@ -68,7 +68,6 @@ def op_counts() -> Any:
   return _named(module, "_graph_to_seed_dict", "seeds of random ops")
 
 
-@functools.lru_cache(maxsize=None)
 def saveable_classes() -> Tuple[Any, Any]:
   """Returns the classes of what a `Saver` saves beside variables."""
   module = _tensorflow.load("tensorflow.python.training.saving.saveable_object")

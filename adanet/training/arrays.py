@@ -18,6 +18,8 @@ from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.tf_compat import error_text
+from adanet.tf_compat import runtime
+from adanet.training import array_order
 from adanet.training import input_position
 import numpy as np
 
@@ -48,7 +50,7 @@ def _checked_array(name, value):
     raise TypeError(
         "{} is {}, which is not a NumPy array: {}.".format(
             name, user_input.described(value),
-            error_text.first_line(e).rstrip("."))) from e
+            runtime.error_line(e).rstrip("."))) from e
   if np.ma.is_masked(value):
     raise ValueError(f"{name} has masked values: give them a value, for "
                      "example with numpy.ma.filled.")

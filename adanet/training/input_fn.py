@@ -14,7 +14,7 @@ from adanet import tf_compat
 from adanet.core import evaluator as evaluator_lib
 from adanet.core import scopes
 from adanet.core import user_input
-from adanet.tf_compat import datasets
+from adanet.tf_compat import runtime
 from adanet.training import arrays
 from adanet.training import input_position
 import numpy as np
@@ -147,7 +147,7 @@ def _iterator(dataset):
   """Returns the iterator of an input_fn's result."""
   try:
     return tf_compat.v1.data.make_initializable_iterator(
-        datasets.without_idle_tuning(dataset))
+        runtime.without_idle_tuning(dataset))
   except ValueError as error:
     # Those of TensorFlow 2, and that of 1.15.
     if not re.search("is different from the graph|Eager-defined Tensor|"

@@ -19,7 +19,6 @@ from adanet.core import graph_parts
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import scopes
 from adanet.tf_compat import checkpoint_file
-from adanet.tf_compat import saveables
 from adanet.training import saving
 from adanet.training import sessions
 from adanet.training import setup as setup_lib
@@ -51,7 +50,7 @@ def _restored(checkpoints, known, as_variables):
         shape_and_slices=[""] * len(names),
         dtypes=[dtypes[name] for name in names])
     if not as_variables:
-      saveables.add(names, values)
+      checkpoint_file.add_saveables(names, values)
       continue
     for name, value in zip(names, values):
       value.set_shape(shapes[name])

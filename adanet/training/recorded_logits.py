@@ -27,8 +27,8 @@ from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
-from adanet.tf_compat import error_text
 from adanet.tf_compat import files
+from adanet.tf_compat import runtime
 import numpy as np
 
 Network = Tuple[int, str]
@@ -308,4 +308,4 @@ def keep(model_dir: str, recording: RecordedLogits) -> None:
     logging.warning(
         "The logits of %d networks are not kept in model_dir %r: %s. The next "
         "iteration records them again.", len(members), model_dir,
-        error_text.first_line(error))
+        runtime.error_line(error))

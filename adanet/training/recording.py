@@ -13,7 +13,7 @@ from adanet.core import checkpoints
 from adanet.core import iteration as iteration_lib
 from adanet.history import records
 from adanet.history import store
-from adanet.tf_compat import error_text
+from adanet.tf_compat import runtime
 from adanet.training import loop as loop_lib
 import numpy as np
 
@@ -35,7 +35,7 @@ def write_or_warn(write: Callable[[Any], None], record: Any) -> None:
     write(record)
   except (OSError, tf_compat.v1.errors.OpError) as error:
     logging.warning("A record for the report is lost: %s",
-                    error_text.first_line(error))
+                    runtime.error_line(error))
 
 
 class TaskRecorder:

@@ -27,6 +27,7 @@ from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 from adanet.tf_compat import saver_hooks
 from google.protobuf import message
+from adanet.training import graph_files
 
 _InputPosition = Callable[[Any], Dict[str, int]]
 _RETRY_SECS = 10  # After the disk was full.
@@ -121,7 +122,7 @@ class Saver:
     Args:
       **options: arguments of `tf.train.Saver`.
     """
-    self._saver = saver_hooks.new_saver(self._save_for_hook, **options)
+    self._saver = checkpoint_file.new_saver(self._save_for_hook, **options)
 
   def _save_for_hook(self, session, prefix, global_step):
     """Saves where a hook of a user asks for it."""
@@ -390,7 +391,7 @@ class HookedSaver(CheckpointSaver):
     """
     super().__init__(**arguments)
     self._listeners = [listener for hook in hooks
-                       for listener in saver_hooks.listeners(hook)]
+                       for listener in checkpoint_file.saver_listeners(hook)]
     self._hook_global_step: Optional[int] = None
 
   def is_due(self, global_step: int) -> bool:

@@ -20,6 +20,8 @@ from adanet.testing import level
 from adanet.testing import searches
 from adanet.tf_compat import files
 from adanet.tf_compat import saver_hooks
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.tf_compat import checkpoint_file
 from adanet.training import saving
 from google.protobuf import text_format
 import hypothesis
@@ -198,8 +200,8 @@ class HookedSaverTest(parameterized.TestCase):
       search = _Search(model_dir)
       session = search.session
       hook = train.CheckpointSaverHook(folder, save_steps=2)
-      saver_hooks.tell([hook], [calls])
-      saver_hooks.tell([hook], [calls])  # Is told once all the same.
+      for _ in range(2):  # Is told once all the same.
+        checkpoint_file.add_listeners([hook], [calls])
       saver = saving.HookedSaver(
           [hook], model_dir=search.model_dir, config=tf_compat.RunConfig(
               save_checkpoints_steps=1), steps=search.steps,

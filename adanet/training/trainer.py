@@ -13,7 +13,7 @@ from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
-from adanet.tf_compat import saver_hooks
+from adanet.tf_compat import checkpoint_file
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
@@ -121,7 +121,8 @@ def _hook_runner(training, ops, is_chief):
             for t in ops.trainees.values() for hook in t.hooks]
   # Only the chief has all variables to save.
   return runs.HookRunner([
-      one for one in owned if is_chief or not saver_hooks.is_one(one.hook)])
+      one for one in owned
+      if is_chief or not checkpoint_file.is_saver_hook(one.hook)])
 
 
 def _warn_of_hooks_left_out(iteration, ops):
@@ -232,9 +233,9 @@ class IterationTraining:
         steps=list(self.iteration.steps.values()), report=self._training.report,
         wait_for_space=wait_for_space,
         input_position=self._position.read, search_dir=setup.model_dir.path)
-    of_user = list(filter(saver_hooks.is_one, request.hooks))
+    of_user = list(filter(checkpoint_file.is_saver_hook, request.hooks))
     if of_user:
-      saver_hooks.tell(of_user, request.saving_listeners)
+      checkpoint_file.add_listeners(of_user, request.saving_listeners)
       return saving.HookedSaver(of_user, **arguments)
     return saving.CheckpointSaver(
         listeners=request.saving_listeners, **arguments)

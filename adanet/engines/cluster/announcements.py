@@ -27,8 +27,8 @@ from adanet import waiting
 from adanet.engines.cluster import addresses as addresses_lib
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import sessions
-from adanet.tf_compat import error_text
 from adanet.tf_compat import files
+from adanet.tf_compat import runtime
 
 CHIEF = "chief"
 SERVER = "server"
@@ -246,7 +246,7 @@ class SharedFilesCheck:
       found = jobs.JobState.from_json(
           text.decode("utf-8", "replace"), path)
     except (errors.NotFoundError, errors.PermissionDeniedError) as error:
-      return error_text.first_line(error)
+      return runtime.error_line(error)
     except jobs.JobStateError as error:
       return str(error)
     if found.generation != generation:

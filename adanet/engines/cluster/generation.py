@@ -29,8 +29,8 @@ from adanet.distributed import devices
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import sessions as cluster_sessions
-from adanet.tf_compat import error_text
 from adanet.tf_compat import files
+from adanet.tf_compat import runtime
 from adanet.training import ending as ending_lib
 from adanet.training import loop as loop_lib
 from adanet.training import setup as setup_lib
@@ -227,7 +227,7 @@ class Generation:
       raise error
     logging.warning(
         "Iteration %d: a parameter server may be lost at step %d (%s: %s).",
-        self._number, step, type(error).__name__, error_text.first_line(error))
+        self._number, step, type(error).__name__, runtime.error_line(error))
     self._pause(pause_secs(self._num_failures))
 
   def _pause(self, secs):

@@ -39,7 +39,7 @@ from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import measuring
 from adanet.engines.cluster import shared_evaluation
-from adanet.tf_compat import error_text
+from adanet.tf_compat import runtime
 from adanet.training import ending as ending_lib
 from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
@@ -258,5 +258,5 @@ class EvaluationWorker:
                       generation_lib.first_names(share), type(error).__name__,
                       error)
       answer = shared_evaluation.Answer(
-          error=f"{type(error).__name__}: {error_text.first_line(error)}")
+          error=f"{type(error).__name__}: {runtime.error_line(error)}")
     write(answer)

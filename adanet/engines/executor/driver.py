@@ -63,7 +63,7 @@ from adanet.engines.executor import part_files
 from adanet.engines.executor import pickled_search
 from adanet.history import records
 from adanet.history import store
-from adanet.tf_compat import saver_hooks
+from adanet.tf_compat import checkpoint_file
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
 from adanet.training import fingerprint_check
@@ -100,7 +100,7 @@ def check_executor(executor: Any, config: Any) -> None:
 
 def _check_hooks(request):
   """Checks that no hook saves checkpoints."""
-  for hook in filter(saver_hooks.is_one, request.hooks):
+  for hook in filter(checkpoint_file.is_saver_hook, request.hooks):
     raise ValueError(
         f"hooks has {hook!r}: on an executor each part saves its own "
         "checkpoints. Say how often in a RunConfig, by save_checkpoints_steps "
