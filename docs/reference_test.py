@@ -46,7 +46,7 @@ _MODULES = (
 # Public to the packages of adanet, not to users; without "adanet.".
 _SEAMS = frozenset("""
     console core distributed.input_parts distributed.placement.TaskConfig
-    distributed.strategy distributed.weights distributed.wrap_around engines
+    distributed.strategy distributed.weights engines
     ensemble_search estimator.answering estimator.arguments
     estimator.auto_builders estimator.auto_ensemble estimator.auto_inputs
     estimator.auto_networks estimator.best_ensemble estimator.estimator

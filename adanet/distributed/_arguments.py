@@ -5,6 +5,7 @@
 import collections
 import collections.abc
 import fractions
+import math
 import numbers
 
 
@@ -48,18 +49,10 @@ def _plain_number(value):
     return None
   if isinstance(value, numbers.Integral):
     return int(value)
-  try:
-    exact = fractions.Fraction(*value.as_integer_ratio())
-  except AttributeError:  # A Fraction has this method since Python 3.8.
-    return (fractions.Fraction(value) if isinstance(value, numbers.Rational)
-            else None)
-  except (OverflowError, ValueError):  # Infinity, or not a number.
-    return None
-  if isinstance(value, float):
-    return float(value)
-  is_float = isinstance(value, numbers.Real) and not isinstance(
-      value, numbers.Rational)
-  return float(value) if is_float and float(value) == exact else exact
+  if isinstance(value, numbers.Rational):
+    return fractions.Fraction(value)
+  is_finite = isinstance(value, numbers.Real) and math.isfinite(value)
+  return float(value) if is_finite else None
 
 
 def check_weight(name, value, expected, may_be_zero=False):

@@ -11,12 +11,11 @@ import collections
 import contextlib
 import functools
 import hashlib
-import threading
-from typing import Any, ContextManager, Iterable, Iterator, List, Union
+from typing import Any, Iterable, Iterator, Union
 
 from adanet import tf_compat
 from adanet.distributed import _arguments
-from adanet.distributed import wrap_around
+from adanet.distributed import weights
 from adanet.tf_compat import tensorflow_internals
 
 
@@ -76,7 +75,7 @@ class _ParameterServers:
   def device(self, op):
     """Returns the device (str) of an op that holds a variable."""
     name_hash = _op_name_hash(op)
-    if isinstance(self._tasks, wrap_around.Interval):
+    if isinstance(self._tasks, weights.Interval):
       task = self._tasks.part_of_hash(name_hash)
     else:
       task = self._tasks[name_hash % len(self._tasks)]
@@ -145,32 +144,9 @@ _parameter_servers = functools.lru_cache(
     maxsize=1024, typed=True)(_ParameterServers)
 
 
-class _VariablesScope(contextlib.ContextDecorator):
-  """The scope of `variables_on`."""
-
-  def __init__(self, tasks):
-    self._tasks = tasks
-    self._open = []  # A scope for each entry without an exit.
-
-  def _recreate_cm(self):
-    return variables_on(self._tasks)  # For each call of a decorated function.
-
-  def __enter__(self):
-    parameter_servers = _parameter_servers(self._tasks)
-    if _makes_variables_eagerly():
-      scope = tf_compat.v1.variable_creator_scope(
-          parameter_servers.variable_creator())
-    else:
-      scope = tf_compat.v1.device(parameter_servers.device_function)
-    scope.__enter__()
-    self._open.append(scope)
-
-  def __exit__(self, *exception):
-    return self._open.pop().__exit__(*exception)
-
-
-def variables_on(tasks: Union[Iterable[int], wrap_around.Interval]
-                 ) -> ContextManager[None]:
+@contextlib.contextmanager
+def variables_on(tasks: Union[Iterable[int], weights.Interval]
+                 ) -> Iterator[None]:
   """A scope that puts variables on parameter servers by the hash of the name.
 
   In a graph, an op that holds a variable goes to `/job:ps/task:<tasks[hash]>`,
@@ -186,17 +162,13 @@ def variables_on(tasks: Union[Iterable[int], wrap_around.Interval]
       The hash of a name picks a task. Or an `Interval` of a line that is cut
       into a part for each task. The hash of a name picks a point on the
       `Interval`.
-
-  Returns:
-    A context manager.
   """
-  is_small = isinstance(tasks, (range, wrap_around.Interval))
-  return _VariablesScope(tasks if is_small else tuple(tasks))
-
-
-_patch_lock = threading.Lock()
-# TensorFlow's default strategy, repeated for each open context.
-_patched: List[Any] = []
+  is_small = isinstance(tasks, (range, weights.Interval))
+  servers = _parameter_servers(tasks if is_small else tuple(tasks))
+  with (tf_compat.v1.variable_creator_scope(servers.variable_creator())
+        if _makes_variables_eagerly() else
+        tf_compat.v1.device(servers.device_function)):
+    yield
 
 
 @contextlib.contextmanager
@@ -205,18 +177,13 @@ def monkey_patch_default_variable_placement_strategy() -> Iterator[None]:
 
   For code that builds a `tf.compat.v1.train.replica_device_setter` without a
   `ps_strategy`. Where possible, pass an `OpNameHashStrategy` as `ps_strategy`
-  instead. The default changes for all threads of the process until the last
-  open context closes.
+  instead. The default changes for all threads of the process.
   """
   name = "_RoundRobinStrategy"
-  with _patch_lock:
-    _patched.append(
-        _patched[0] if _patched else getattr(tensorflow_internals.device_setter(), name))
-    setattr(tensorflow_internals.device_setter(), name, OpNameHashStrategy)
+  module = tensorflow_internals.device_setter()
+  original = getattr(module, name)
+  setattr(module, name, OpNameHashStrategy)
   try:
     yield
   finally:
-    with _patch_lock:
-      original = _patched.pop()
-      if not _patched:
-        setattr(tensorflow_internals.device_setter(), name, original)
+    setattr(module, name, original)

@@ -11,8 +11,9 @@ from adanet import distributed
 from adanet.distributed import input_parts
 from adanet.distributed import placement
 from adanet.distributed import plan
-from adanet.distributed import wrap_around
+from adanet.distributed import weights
 from adanet.testing import answers as answers_lib
+from adanet.testing import level
 from adanet.testing import strategies
 import hypothesis
 
@@ -31,13 +32,13 @@ def _parts(strategy, num_workers, num_subnetworks):
 
 class InputPartsTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=60)
+  @hypothesis.settings(max_examples=level.number(20, 60))
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_no_subnetwork_misses_a_row(self, strategy, shape):
     m, _, k = shape
     answers = answers_lib.Answers(strategy, m, 2, k)
     parts = _parts(strategy, m, k)
-    num_rows = wrap_around.common_denominator(
+    num_rows = weights.common_denominator(
         fractions.Fraction(1, number) for number, _ in parts)
     hypothesis.assume(num_rows <= 10**4)
     rows = [range(index, num_rows, number) for number, index in parts]

@@ -17,6 +17,7 @@ from adanet import distributed
 from adanet import tf_compat
 from adanet.distributed.testdata import golden
 from adanet.testing import answers as answers_lib
+from adanet.testing import level
 from adanet.testing import strategies
 import hypothesis
 from hypothesis import strategies as st
@@ -49,22 +50,22 @@ def _ask(strategy, method, num_subnetworks, subnetwork_index=0):
 # What no number of subnetworks and no index may be.
 _BAD_INTEGERS = (
     (-1, ValueError), (np.int64(-1), ValueError), (2.0, TypeError),
-    ("3", TypeError), (True, TypeError), (False, TypeError),
-    (np.bool_(True), TypeError), (None, TypeError))
+    ("3", TypeError), (True, TypeError), (np.bool_(True), TypeError),
+    (None, TypeError))
 
 
 def _bits(decisions):
   return "".join("1" if d else "0" for d in decisions)
 
 
-class ReplicationStrategyTest(parameterized.TestCase):
+class ReplicationStrategyTest(absltest.TestCase):
 
-  @parameterized.parameters(1, 2, 7, np.int32(3))
-  def test_every_worker_does_everything(self, num_subnetworks):
+  def test_every_worker_does_everything(self):
     strategy = distributed.ReplicationStrategy()
-    self.assertIs(strategy.should_build_ensemble(num_subnetworks), True)
-    self.assertIs(strategy.should_train_subnetworks(num_subnetworks), True)
-    self.assertLen(_built(strategy, num_subnetworks), num_subnetworks)
+    for num_subnetworks in 1, np.int32(3):
+      self.assertIs(strategy.should_build_ensemble(num_subnetworks), True)
+      self.assertIs(strategy.should_train_subnetworks(num_subnetworks), True)
+      self.assertLen(_built(strategy, num_subnetworks), num_subnetworks)
 
 
 class RoundRobinWorkersTest(parameterized.TestCase):
@@ -138,7 +139,7 @@ class RoundRobinWorkersTest(parameterized.TestCase):
     self.assertEqual(repr(strategy), repr(copied))
     self.assertEqual(_built(strategy, 3), _built(copied, 3))
 
-  @parameterized.parameters(*_MAKERS)
+  @parameterized.parameters(level.first(_MAKERS[::-1]))
   def test_decides_inside_a_function(self, make):
     # Whose Python AutoGraph converts, and ours with it.
     strategy = make()
@@ -217,7 +218,7 @@ def _share(strategy, num_subnetworks, subnetwork_index):
 
 class InputContextTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=200)
+  @hypothesis.settings(max_examples=level.number(50, 200))
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes, st.data())
   def test_ids_are_all_below_their_number(self, strategy, shape, data):
     m, n, k = shape
@@ -278,19 +279,6 @@ class InputContextTest(parameterized.TestCase):
       strategy.config = strategies.WorkerConfig(7, w)
       self.assertEqual(share, _share(strategy, 3, 0))
 
-  def test_a_config_that_cannot_be_set(self):
-
-    class ReadOnly(distributed.RoundRobinStrategy):
-      config = strategies.WorkerConfig(3, 1)
-
-      def __setattr__(self, name, value):
-        if name == "config":
-          raise AttributeError("read-only")
-        super().__setattr__(name, value)
-
-    with self.assertRaisesRegex(TypeError, "whose config can be set"):
-      ReadOnly().input_context(3, 0)
-
   def test_a_config_that_cannot_be_copied(self):
     strategy = strategies.Custom(bool, lambda config, i: True, bool)
     strategy.config = tf_compat.RunConfig(device_fn=lambda op: "")
@@ -310,23 +298,17 @@ class ErrorsTest(parameterized.TestCase):
     self.assertIn("expected ", str(raised.exception))
     self.assertNotIn("\n", str(raised.exception))
 
-  @parameterized.product(
-      value_and_error=_BAD_INTEGERS + ((0, ValueError),
-                                       (np.int64(0), ValueError)),
-      method=_METHODS, strategy=_STRATEGIES)
-  def test_num_subnetworks(self, value_and_error, method, strategy):
-    value, error = value_and_error
-    self.assert_says(error, f"num_subnetworks={value!r}: ", _ask,
-                     strategy, method, value)
+  @parameterized.product(method=_METHODS, strategy=_STRATEGIES)
+  def test_num_subnetworks(self, method, strategy):
+    for value, error in _BAD_INTEGERS + ((0, ValueError),):
+      self.assert_says(error, f"num_subnetworks={value!r}: ", _ask,
+                       strategy, method, value)
 
-  @parameterized.product(
-      value_and_error=_BAD_INTEGERS + ((3, ValueError),
-                                       (np.int64(3), ValueError)),
-      method=_TAKING_INDEX, strategy=_STRATEGIES)
-  def test_subnetwork_index(self, value_and_error, method, strategy):
-    value, error = value_and_error
-    self.assert_says(error, f"subnetwork_index={value!r}: ", _ask,
-                     strategy, method, 3, value)
+  @parameterized.product(method=_TAKING_INDEX, strategy=_STRATEGIES)
+  def test_subnetwork_index(self, method, strategy):
+    for value, error in _BAD_INTEGERS + ((3, ValueError),):
+      self.assert_says(error, f"subnetwork_index={value!r}: ", _ask,
+                       strategy, method, 3, value)
 
   @parameterized.product(method=_METHODS, num_subnetworks=[1, 2], make=_MAKERS)
   def test_no_config(self, method, num_subnetworks, make):
@@ -351,21 +333,20 @@ class ErrorsTest(parameterized.TestCase):
           TypeError, f"config={config!r}: expected an object with {attributes}",
           _ask, make(config), method, 3)
 
-  @parameterized.product(
-      arguments_error_and_text=(
-          ((0, 0), ValueError, "num_worker_replicas=0: "),
-          ((-1, None), ValueError, "num_worker_replicas=-1: "),
-          ((2.5, 0), TypeError, "num_worker_replicas=2.5: "),
-          ((4, 4), ValueError,
-           "global_id_in_cluster=4: expected an integer in [0, 4)"),
-          ((4, -1), ValueError, "global_id_in_cluster=-1: "),
-          ((4, "1"), TypeError, "global_id_in_cluster='1': ")),
-      method=[m for m in _METHODS if m != "subnetwork_devices"])
-  def test_workers(self, arguments_error_and_text, method):
-    arguments, error, text = arguments_error_and_text
+  @parameterized.parameters(
+      ((0, 0), ValueError, "num_worker_replicas=0: "),
+      ((-1, None), ValueError, "num_worker_replicas=-1: "),
+      ((2.5, 0), TypeError, "num_worker_replicas=2.5: "),
+      ((4, 4), ValueError,
+       "global_id_in_cluster=4: expected an integer in [0, 4)"),
+      ((4, -1), ValueError, "global_id_in_cluster=-1: "),
+      ((4, "1"), TypeError, "global_id_in_cluster='1': "))
+  def test_workers(self, arguments, error, text):
     for make in (strategies.round_robin, strategies.balanced):
-      self.assert_says(error, "config." + text, _ask,
-                       make(strategies.WorkerConfig(*arguments)), method, 3)
+      for method in _METHODS:
+        if method != "subnetwork_devices":
+          self.assert_says(error, "config." + text, _ask,
+                           make(strategies.WorkerConfig(*arguments)), method, 3)
 
   @parameterized.parameters((-1, ValueError), (1.5, TypeError),
                             (None, TypeError), (True, TypeError))
@@ -386,25 +367,23 @@ class ErrorsTest(parameterized.TestCase):
       distributed.PlacementStrategy()
 
 
-class ImportTest(parameterized.TestCase):
+class ImportTest(absltest.TestCase):
 
-  @parameterized.parameters(
-      "import adanet.ensemble",
-      "import adanet.heads",
-      "import adanet.subnetwork",
-      "import adanet; adanet.distributed.RoundRobinStrategy()",
-      "from adanet.distributed import plan",
-      "from adanet import distributed as d, tf_compat; "
-      "s = d.RoundRobinStrategy(); s.config = tf_compat.RunConfig(); "
-      "assert s.should_build_subnetwork(3, 1)",
-      "from adanet import distributed as d, tf_compat; "
-      "s = d.BalancedStrategy([1, 2, 4]); s.config = tf_compat.RunConfig(); "
-      "assert s.training_fractions(3)")
-  def test_no_tensorflow(self, statement):
-    loaded = subprocess.check_output([
-        sys.executable, "-c", f"import sys; {statement}; print([m for m in "
-        "('tensorflow', 'keras', 'tf_keras', 'numpy') if m in sys.modules])"])
-    self.assertEqual(b"[]", loaded.strip())
+  def test_no_tensorflow(self):
+    program = """if True:
+        import sys
+        import adanet.ensemble, adanet.heads, adanet.subnetwork
+        from adanet import distributed as d, tf_compat
+        from adanet.distributed import plan
+        for s in d.RoundRobinStrategy(), d.BalancedStrategy([1, 2, 4]):
+          s.config = tf_compat.RunConfig()
+          assert s.should_build_subnetwork(3, 1)
+          assert s.training_fractions(3)
+        print([m for m in ("tensorflow", "keras", "tf_keras", "numpy")
+               if m in sys.modules])
+        """
+    self.assertEqual("[]\n", subprocess.check_output(
+        [sys.executable, "-c", program], text=True))
 
 
 if __name__ == "__main__":

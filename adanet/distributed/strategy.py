@@ -16,7 +16,6 @@ from adanet.distributed import _arguments
 from adanet.distributed import devices
 from adanet.distributed import input_parts
 from adanet.distributed import weights
-from adanet.distributed import wrap_around
 import six
 
 TaskConfig = _arguments.TaskConfig
@@ -41,7 +40,7 @@ class Share(NamedTuple):
   builds_ensemble: bool
   subnetworks: Sequence[int]
   trains_subnetworks: bool
-  fractions: Optional[wrap_around.Fractions] = None
+  fractions: Optional[weights.Fractions] = None
   ensemble_fraction: Optional[fractions_lib.Fraction] = None
 
   @property
@@ -133,17 +132,15 @@ class PlacementStrategy:
     """Returns a deep copy of this strategy with another config, or with None.
 
     Raises:
-      TypeError: the strategy cannot be copied, or the config cannot be set.
+      TypeError: the strategy cannot be copied.
     """
-    expected = "that copy.deepcopy can copy"
     try:
       strategy = copy.deepcopy(self, {id(self._config): None})
-      expected = "whose config can be set"
-      strategy.config = config
     except Exception as e:
       raise TypeError(
-          f"strategy={_arguments.show(self)}: expected one {expected}, because "
-          "a copy is asked as each worker.") from e
+          f"strategy={_arguments.show(self)}: expected one that copy.deepcopy "
+          "can copy, because a copy is asked as each worker.") from e
+    strategy.config = config
     return strategy
 
   def as_workers(self: _Strategy, num_workers: int,
@@ -343,7 +340,7 @@ class PlacementStrategy:
 
   def parameter_server_assignment(
       self, num_subnetworks: int, subnetwork_index: int
-  ) -> Union[None, Iterable[int], wrap_around.Interval]:
+  ) -> Union[None, Iterable[int], weights.Interval]:
     """Returns the targets of the hashes of the names of variables.
 
     Returns:
@@ -406,7 +403,7 @@ class RuleStrategy(PlacementStrategy):
     _arguments.check_subnetwork(num_subnetworks, subnetwork_index)
     servers = (self._hashed_to(num_subnetworks, subnetwork_index)
                if self._dedicates else None)
-    if not isinstance(servers, (range, wrap_around.Interval)):
+    if not isinstance(servers, (range, weights.Interval)):
       servers = () if servers is None else tuple(servers)
     return devices.variables_on(servers) if servers else _default_devices()
 
@@ -435,7 +432,7 @@ class RuleStrategy(PlacementStrategy):
 
   def parameter_server_assignment(
       self, num_subnetworks: int, subnetwork_index: int
-  ) -> Union[None, Iterable[int], wrap_around.Interval]:
+  ) -> Union[None, Iterable[int], weights.Interval]:
     # With an override of `subnetwork_devices` alone, the devices of variables
     # are unknown. An override of `subnetwork_parameter_servers` alone moves the
     # variables, unless the variables go to the default devices.

@@ -11,7 +11,6 @@ import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import regression
 from adanet.testing import processes
@@ -117,11 +116,11 @@ def _train(make_strategy, mode, order, placement="round_robin"):
 
 class TrainingTest(parameterized.TestCase):
 
-  @parameterized.named_parameters(level.first([
+  @parameterized.named_parameters(
       ("_".join([name, version_and_mode]), make) + tuple(
           version_and_mode.split("_"))
       for name, (make, versions_and_modes) in _STRATEGIES.items()
-      for version_and_mode in versions_and_modes]))
+      for version_and_mode in versions_and_modes)
   def test_loss_and_devices_are_those_outside(self, make, version, mode):
     make = functools.partial(make, getattr(tf_compat, version))
     losses, devices = _train(make, mode, "outside")
@@ -143,7 +142,6 @@ class TrainingTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("MirroredStrategy", "balanced"), ("OneDeviceStrategy", "round_robin"))
-  @level.gate
   def test_keras_fit(self, name, placement):
     make_strategy, _ = _STRATEGIES[name]
     with _inside(placement):
@@ -298,7 +296,7 @@ class NamesTest(parameterized.TestCase):
       self.assertEndsWith(v2.Variable(1., name="plain").device, "CPU:1")
 
   @parameterized.product(
-      row=level.first(_USES), mode=["graph", "eager"], placement=list(_MAKERS))
+      row=_USES, mode=["graph", "eager"], placement=list(_MAKERS))
   def test_keeps_its_meaning(self, row, mode, placement):
     names, use, expected = row
     if names == "RunOptions" and not hasattr(v1.distribute, names):

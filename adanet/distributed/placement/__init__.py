@@ -26,7 +26,6 @@ from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import weights as weights_lib
-from adanet.distributed import wrap_around
 
 PlacementStrategy = strategy_lib.PlacementStrategy
 Share = strategy_lib.Share
@@ -137,7 +136,7 @@ def balanced(num_workers: int, worker_index: int, num_subnetworks: int,
     ensembles = num_workers * fractions.Fraction(
         work.ensemble_cost(num_subnetworks))
     of_ensembles = ensembles / (
-        ensembles + wrap_around.exact_sum(work.numbers(num_subnetworks)))
+        ensembles + weights_lib.exact_sum(work.numbers(num_subnetworks)))
   return builder._replace(trains_subnetworks=True, fractions=parts,
                           ensemble_fraction=of_ensembles)
 
@@ -342,9 +341,9 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     return strategy
 
   def with_measured(
-      self: _Balanced, costs: Optional[Sequence[wrap_around.Number]] = None,
-      sizes: Optional[Sequence[wrap_around.Number]] = None,
-      ensemble_cost: Optional[wrap_around.Number] = None) -> _Balanced:
+      self: _Balanced, costs: Optional[Sequence[weights_lib.Number]] = None,
+      sizes: Optional[Sequence[weights_lib.Number]] = None,
+      ensemble_cost: Optional[weights_lib.Number] = None) -> _Balanced:
     """Returns a copy of this strategy with measured costs and sizes.
 
     Args:
@@ -369,18 +368,18 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
     return self._with(weights_lib.Work(None, None),
                       weights_lib.Weights("sizes", None))
 
-  def costs_of(self, num_subnetworks: int) -> Sequence[wrap_around.Number]:
+  def costs_of(self, num_subnetworks: int) -> Sequence[weights_lib.Number]:
     """Returns the cost of each subnetwork; ones for equal costs."""
     return self.work.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))
 
-  def ensemble_cost_of(self, num_subnetworks: int) -> wrap_around.Number:
+  def ensemble_cost_of(self, num_subnetworks: int) -> weights_lib.Number:
     """Returns the cost of a step of all ensembles, in the units of the costs.
     """
     return self.work.ensemble_cost(
         _arguments.check_num_subnetworks(num_subnetworks))
 
-  def sizes_of(self, num_subnetworks: int) -> Sequence[wrap_around.Number]:
+  def sizes_of(self, num_subnetworks: int) -> Sequence[weights_lib.Number]:
     """Returns the size of each subnetwork; ones for equal sizes."""
     return self.sizes.numbers(
         _arguments.check_num_subnetworks(num_subnetworks))

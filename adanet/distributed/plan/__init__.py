@@ -14,7 +14,7 @@ from adanet import _submodules
 __all__ = [
     "ExecutorPlan", "ExecutorWorkers", "Indices", "JSON_VERSION",
     "PROBLEM_KINDS", "PlacedSubnetwork", "PlacementPlan", "Problem", "PsGroup",
-    "Subnetwork", "SubnetworkGroup", "WorkerGroup", "compare",
+    "SubnetworkGroup", "WorkerGroup", "compare",
 ]
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
   from adanet.distributed.plan import picture, predictions, table
   from adanet.distributed.plan.executor import ExecutorPlan, ExecutorWorkers
   from adanet.distributed.plan.groups import (
-      PlacedSubnetwork, PsGroup, Subnetwork, SubnetworkGroup, WorkerGroup)
+      PlacedSubnetwork, PsGroup, SubnetworkGroup, WorkerGroup)
   from adanet.distributed.plan.problems import Problem, PROBLEM_KINDS
   from adanet.distributed.plan.value import (
       compare, JSON_VERSION, PlacementPlan)

@@ -12,7 +12,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from adanet.console import wording
 from adanet.distributed import _arguments
-from adanet.distributed import wrap_around
+from adanet.distributed import weights
 
 Indices = wording.Indices
 
@@ -27,7 +27,7 @@ class ExecutorWorkers(NamedTuple):
   """
   workers: Indices
   subnetworks: Indices
-  time: wrap_around.Number
+  time: weights.Number
 
 
 class ExecutorPlan:
@@ -53,7 +53,7 @@ class ExecutorPlan:
   """
 
   def __init__(self, num_workers: int, num_subnetworks: int,
-               costs: Optional[Sequence[wrap_around.Number]] = None):
+               costs: Optional[Sequence[weights.Number]] = None):
     """Makes a plan.
 
     Args:
@@ -74,7 +74,7 @@ class ExecutorPlan:
     # As integers: then no order of adding them makes a difference.
     exact = [fractions.Fraction(cost)
              for cost in costs or (1,) * num_subnetworks]
-    self._scale = wrap_around.common_denominator(exact)
+    self._scale = weights.common_denominator(exact)
     self._scaled = [int(cost * self._scale) for cost in exact]
     self.worker_groups = tuple(self._groups())
 
@@ -100,11 +100,11 @@ class ExecutorPlan:
       yield ExecutorWorkers(
           Indices(range(num_busy, self.num_workers)), Indices(), 0)
 
-  def training_time(self) -> wrap_around.Number:
+  def training_time(self) -> weights.Number:
     """Returns when the last worker is done."""
     return max(group.time for group in self.worker_groups)
 
-  def ideal_time(self) -> wrap_around.Number:
+  def ideal_time(self) -> weights.Number:
     """Returns a time that no other division goes below.
 
     It is the sum of all costs for each worker, or the largest cost if greater.
@@ -117,7 +117,7 @@ class ExecutorPlan:
     """Returns a sum of scaled costs in the unit of the costs."""
     return _plain(fractions.Fraction(scaled) / self._scale)
 
-  def figures(self) -> Dict[str, wrap_around.Number]:
+  def figures(self) -> Dict[str, weights.Number]:
     """Returns the figures of the plan.
 
     Returns:

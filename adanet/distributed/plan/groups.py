@@ -11,7 +11,7 @@ import math
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from adanet.console import wording
-from adanet.distributed import wrap_around
+from adanet.distributed import weights
 
 import numpy as np
 
@@ -20,7 +20,7 @@ Indices = wording.Indices
 _MAX_DENOMINATOR = 20
 
 
-def format_fraction(fraction: wrap_around.Number) -> str:
+def format_fraction(fraction: weights.Number) -> str:
   """Returns a fraction of a worker's time as a short text: "2/3" or "0.348"."""
   simple = fractions_lib.Fraction(fraction).limit_denominator(_MAX_DENOMINATOR)
   if abs(float(simple - fraction)) < 1e-12 and 0 < simple < 1:
@@ -49,7 +49,7 @@ class WorkerGroup(NamedTuple):
   builds_ensemble: bool
   subnetworks: Indices
   trains_subnetworks: bool
-  fractions: Optional[wrap_around.Fractions] = None
+  fractions: Optional[weights.Fractions] = None
   ensemble_fraction: fractions_lib.Fraction = fractions_lib.Fraction(0)
 
   @property
@@ -72,8 +72,8 @@ class WorkerGroup(NamedTuple):
     return self.trains_subnetworks and self.fractions is None
 
   def time_fractions(
-      self, costs: Optional[Sequence[wrap_around.Number]] = None
-  ) -> Dict[int, wrap_around.Number]:
+      self, costs: Optional[Sequence[weights.Number]] = None
+  ) -> Dict[int, weights.Number]:
     """Returns the fraction of its time for each subnetwork that it trains.
 
     With `ensemble_fraction` they add up to 1. The costs are the plan's.
@@ -135,9 +135,6 @@ class PlacedSubnetwork(NamedTuple):
   ps: Optional[Indices]
 
 
-Subnetwork = PlacedSubnetwork  # Its first name.
-
-
 class SpeedFigures(NamedTuple):
   """Values of the ensembles, the subnetworks, arrays [k], and the groups.
 
@@ -175,10 +172,10 @@ class _SubnetworkWorkers:
   def __init__(self) -> None:
     self.num_builders = 0
     self.lockstep: List[Tuple[int, float]] = []
-    self.divided: List[Tuple[int, wrap_around.Number]] = []
+    self.divided: List[Tuple[int, weights.Number]] = []
     self.forward = self.reads = 0.
 
-  def figures(self, exact_cost: wrap_around.Number
+  def figures(self, exact_cost: weights.Number
               ) -> Tuple[int, float, float, float, float]:
     """Returns the number of trainers, speed, staleness, the most of it, reads.
 
@@ -210,8 +207,8 @@ class _SubnetworkWorkers:
 
 
 def predict_speeds(groups: Sequence[WorkerGroup], num_subnetworks: int,
-                   exact_costs: Optional[Sequence[wrap_around.Number]],
-                   ensemble_cost: wrap_around.Number) -> SpeedFigures:
+                   exact_costs: Optional[Sequence[weights.Number]],
+                   ensemble_cost: weights.Number) -> SpeedFigures:
   """Returns the `SpeedFigures` of a cluster.
 
   Args:

@@ -382,11 +382,6 @@ def _run_executor():
     plan_table.show_executor(plan, tables.new_console(output))
 
 
-def _problems(plan, worker_names):
-  from adanet.distributed.plan import problems  # pylint: disable=g-import-not-at-top
-  return problems.of_tasks(plan, worker_names)
-
-
 def _run(arguments):
   """Returns the exit code of a run without an error."""
   if arguments:
@@ -413,7 +408,7 @@ def _run(arguments):
     worker_names = wording.worker_names(num_workers, chief)
     plans = _make_plans(strategy, num_workers, num_ps, *weights)
     _write(plans, worker_names, output)
-    problems = _problems(plans[0], worker_names) if _STRICT.value else ()
+    problems = plans[0].problems(worker_names) if _STRICT.value else ()
   if _FORMAT.value != "table":  # The tables have the problems already.
     for problem in problems:
       _COMMAND.warn("--strict: " + problem.message)

@@ -20,7 +20,6 @@ from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import main as plan_main
 from adanet.distributed.plan import picture as plan_picture
-from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import table as plan_table
 from rich import console as rich_console
 
@@ -181,7 +180,7 @@ class PlanTest(MainTestCase):
       args = _shape_flags(*shape) + flags.split() + more.split()
       self.assertEqual(text, self.output(*args))
       # The problems of the other plans do not count.
-      problems = problems_lib.of_tasks(plans[0])
+      problems = plans[0].problems()
       errors = "".join(
           f"adanet-plan: --strict: {p.message}\n" for p in problems)
       self.assertEqual(

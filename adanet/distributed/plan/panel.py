@@ -11,7 +11,6 @@ import math
 from adanet.console import page as page_lib
 from adanet.console import wording
 from adanet.distributed.plan import groups
-from adanet.distributed.plan import problems as problems_lib
 
 #: A panel with more subnetworks does not name each of them.
 MAX_NAMED_ROWS = 40
@@ -78,7 +77,7 @@ class Panel:
         self.plan.num_workers)
     self._problems = [
         problem for plan in plans
-        for problem in problems_lib.of_tasks(plan, self._worker_names)]
+        for problem in plan.problems(self._worker_names)]
     self._figures = self.plan.figures()
     self._speed_colors = speed_colors
     self.largest = Scale(

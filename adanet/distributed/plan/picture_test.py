@@ -15,7 +15,6 @@ from adanet.console import wording
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import picture as plan_picture
-from adanet.distributed.plan import problems as problems_lib
 from adanet.testing import answers as answers_lib
 from adanet.testing import level
 import hypothesis
@@ -258,7 +257,7 @@ class PlanPictureTest(parameterized.TestCase):
     plan = _plan(strategy, m, n, k)
     texts = _texts(plan_picture.draw([plan]))
     self.assertEqual(marked, [t for t in texts if re.search(r"\d!|! ", t)])
-    for problem in problems_lib.of_tasks(plan):
+    for problem in plan.problems():
       self.assertIn(problem.message, " ".join(texts))
 
   def test_names_a_master(self):

@@ -39,7 +39,6 @@ from adanet.distributed import _arguments
 from adanet.distributed import input_parts
 from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import weights
-from adanet.distributed import wrap_around
 from adanet.distributed.plan import groups as groups_lib
 
 import numpy as np
@@ -48,14 +47,14 @@ Indices = wording.Indices
 # The maximum rounding error in a number of workers.
 _ROUNDING = 1e-6
 
-Numbers = Optional[Sequence[wrap_around.Number]]
+Numbers = Optional[Sequence[weights.Number]]
 
 
 def implied_ensemble_cost(num_subnetworks: int,
-                          costs: Numbers) -> wrap_around.Number:
+                          costs: Numbers) -> weights.Number:
   """Returns the default E: `weights.FORWARD` of the sum of all costs."""
   return weights.FORWARD * (
-      num_subnetworks if costs is None else wrap_around.exact_sum(costs))
+      num_subnetworks if costs is None else weights.exact_sum(costs))
 
 
 class Predictions:
@@ -68,7 +67,7 @@ class Predictions:
 
   def __init__(self, strategy: strategy_lib.PlacementStrategy, num_workers: int,
                num_ps: int, num_subnetworks: int, costs: Numbers,
-               sizes: Numbers, ensemble_cost: wrap_around.Number):
+               sizes: Numbers, ensemble_cost: weights.Number):
     """Computes the work of all workers by a strategy."""
     self.strategy = repr(strategy)
     self.num_workers = num_workers
@@ -98,7 +97,7 @@ class Predictions:
       self._group_of_worker[list(group.workers)] = number
     self.work = self._training.work[self._group_of_worker]
     # The intervals of subnetworks with unequal parts on parameter servers.
-    self._intervals: Dict[int, wrap_around.Interval] = {}
+    self._intervals: Dict[int, weights.Interval] = {}
     self._ps_of_subnetworks = self._ask_for_ps()
     self._count_fetches()
 
@@ -113,7 +112,7 @@ class Predictions:
     cost = fractions_lib.Fraction(self.ensemble_cost)
     return cost / (cost + (
         share.num_trained if self.costs is None else
-        wrap_around.exact_sum(self.costs[i] for i in share.trained)))
+        weights.exact_sum(self.costs[i] for i in share.trained)))
 
   def changed(self, num_workers: Optional[int] = None,
               num_ps: Optional[int] = None) -> "Predictions":
@@ -123,7 +122,7 @@ class Predictions:
         self.num_subnetworks, self.costs, self.sizes, self.ensemble_cost)
 
   @property
-  def own_ensemble_cost(self) -> Optional[wrap_around.Number]:
+  def own_ensemble_cost(self) -> Optional[weights.Number]:
     """`ensemble_cost`; None for the default value C / 3."""
     implied = implied_ensemble_cost(self.num_subnetworks, self.costs)
     return None if self.ensemble_cost == implied else self.ensemble_cost
@@ -141,7 +140,7 @@ class Predictions:
       answer = strategy.parameter_server_assignment(k, i)
       if answer is None:
         return None
-      if isinstance(answer, wrap_around.Interval):
+      if isinstance(answer, weights.Interval):
         self._intervals[i] = answer
         answer = answer.parts
       try:

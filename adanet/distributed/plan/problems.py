@@ -126,103 +126,56 @@ def _find_fixes(plan, by_kind):
   return {key: value for key, value in fixes.items() if value is not None}
 
 
-def _named(noun, indices, names=None):
-  plural = "" if len(indices) == 1 else "s"
-  name = str if names is None else names.__getitem__
-  return f"{noun}{plural} {indices.to_text(name)}"
-
-
-class _Terms:
-  """Names parts of a plan in messages, by index or by the user's names."""
-
-  def __init__(self, worker_names, subnetwork_names):
-    self._worker_names = worker_names
-    self._subnetwork_names = subnetwork_names
-
-  def subnetworks(self, noun, indices):
-    return _named(noun, indices, self._subnetwork_names)
-
-  def workers(self, noun, indices):
-    return _named(noun, indices, self._worker_names)
-
-  def ps(self, noun, indices):
-    return _named(noun, indices)
-
-  def fix(self, key, value):
-    return f"{key}={value}"
-
-
-class _TaskTerms(_Terms):
-  """Names parts in the terms of a TF_CONFIG, which counts without the chief."""
-
-  def workers(self, noun, indices):
-    return wording.workers_text(indices, self._worker_names)
-
-  def ps(self, noun, indices):
-    return indices.to_text(wording.ps_name)
-
-  def fix(self, key, value):
-    if key == "num_ps":
-      return wording.count(value, "parameter server")
-    return wording.count(value - 1, "worker") + " beside the chief"
-
-
-def _describe(plan, kind, indices, terms):
+def _message(plan, kind, indices, worker_names, subnetwork_names):
   """Returns a message about a problem."""
-  is_one = len(indices) == 1
+  name = str if subnetwork_names is None else subnetwork_names.__getitem__
+  s = "" if len(indices) == 1 else "s"
+  verb_s = "s" if len(indices) == 1 else ""
+  ps = indices.to_text(wording.ps_name)
   if kind == "untrained_subnetworks":
-    return f"No worker trains {terms.subnetworks('subnetwork', indices)}."
+    return f"No worker trains subnetwork{s} {indices.to_text(name)}."
   if kind == "unused_ps":
-    return f"No worker uses {terms.ps('parameter server', indices)}."
+    return f"No worker uses {ps}."
   if kind == "overloaded_ps":
     mean = f"{plan.load_per_ps().mean():.4g}"
-    return "{} {} more than twice the mean load of {}.".format(
-        terms.ps("Parameter server", indices), "serves" if is_one else "serve",
-        wording.count(mean, "subnetwork") if plan.sizes is None else mean)
+    if plan.sizes is None:
+      mean = wording.count(mean, "subnetwork")
+    return f"{ps} serve{verb_s} more than twice the mean load of {mean}."
+  if not indices:
+    return "No worker builds the ensembles."
+  workers = wording.workers_text(indices, worker_names)
   if kind == "slow_ensembles":
-    if not indices:
-      return "No worker builds the ensembles."
-    return "{} {} {:.4g} for a step of the ensembles, but the slowest " \
-        "subnetwork takes {:.4g}.".format(
-            terms.workers("Worker", indices), "takes" if is_one else "take",
-            1 / plan.ensemble_speed(), 1 / plan.effective_speeds().min())
-  workers = terms.workers("Worker", indices)
+    return (f"{workers} take{verb_s} {1 / plan.ensemble_speed():.4g} for a "
+            "step of the ensembles, but the slowest subnetwork takes "
+            f"{1 / plan.effective_speeds().min():.4g}.")
   if kind == "overloaded_workers":
-    return "{} {} more than twice the median {}.".format(
-        workers, "trains" if is_one else "train",
-        "of " + wording.count(f"{_median_work(plan):g}", "subnetwork")
-        if plan.costs is None else
-        f"cost of {_median_work(plan):.4g}")
+    median = _median_work(plan)
+    median = (f"cost of {median:.4g}" if plan.costs is not None else
+              "of " + wording.count(f"{median:g}", "subnetwork"))
+    return f"{workers} train{verb_s} more than twice the median {median}."
   num_enough = len(indices) - plan.duplicated_ensembles()
   return "{} build the ensembles; {} enough.".format(
       workers, "one is" if num_enough == 1 else f"{num_enough:,} are")
 
 
-def _problems(plan, terms):
-  """Returns the problems of a plan, with messages in some terms."""
-  by_kind = find(plan)
-  fixes = _find_fixes(plan, by_kind) if by_kind else {}
-  fix = "Fix: use {}.".format(", or ".join(
-      _arguments.shorten(value) if key == "strategy" else terms.fix(key, value)
-      for key, value in fixes.items()))
-  return tuple(
-      Problem(kind, indices,
-              f"{_describe(plan, kind, indices, terms)} {fix}", dict(fixes))
-      for kind, indices in by_kind.items())
+def _fix_text(key, value):
+  if key == "num_workers":
+    return wording.count(value - 1, "worker") + " beside the chief"
+  if key == "num_ps":
+    return wording.count(value, "parameter server")
+  return _arguments.shorten(value)
 
 
 def describe(plan: Predictions, worker_names: _Names = None,
              subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
   """Returns the problems of a plan. See `PlacementPlan.problems`."""
-  return _problems(plan, _Terms(worker_names, subnetwork_names))
-
-
-def of_tasks(plan: Predictions, worker_names: _Names = None,
-             subnetwork_names: _Names = None) -> Tuple[Problem, ...]:
-  """Returns the problems of a plan, with messages in the terms of a TF_CONFIG.
-
-  Without `worker_names`, workers are "chief:0", "worker:0" and so on.
-  """
   if worker_names is None:
     worker_names = wording.worker_names(plan.num_workers)
-  return _problems(plan, _TaskTerms(worker_names, subnetwork_names))
+  by_kind = find(plan)
+  fixes = _find_fixes(plan, by_kind) if by_kind else {}
+  fix = ", or ".join(_fix_text(*item) for item in fixes.items())
+  return tuple(
+      Problem(kind, indices, "{} Fix: use {}.".format(_message(
+          plan, kind, indices, worker_names, subnetwork_names), fix),
+              dict(fixes))
+      for kind, indices in by_kind.items())

@@ -22,7 +22,6 @@ from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import groups as groups_lib
-from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import value
 from rich import console as rich_console
 from rich import table as rich_table
@@ -260,9 +259,9 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
         if plan.sizes is None else
         "The load is in the unit of the sizes, and assumes evenly spread bytes."
     )]
-  problems = problems_lib.of_tasks(plan, worker_names, subnetwork_names)
-  parts += [_figures_table(plan),
-            _problems_text([p.message for p in problems])]
+  parts += [_figures_table(plan), _problems_text([
+      problem.message
+      for problem in plan.problems(worker_names, subnetwork_names)])]
   tables.print_parts(console, parts)
 
 
@@ -350,7 +349,7 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   parts.append(_problems_text([
       f"{letter}: {problem.message}"
       for letter, plan in shown.items()
-      for problem in problems_lib.of_tasks(plan, worker_names)]))
+      for problem in plan.problems(worker_names)]))
   tables.print_parts(console, parts)
 
 

@@ -12,7 +12,6 @@ from absl.testing import parameterized
 from adanet.testing import level
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
-from adanet.distributed.plan import problems as problems_lib
 from adanet.distributed.plan import table as plan_table
 from adanet.testing import answers as answers_lib
 import hypothesis
@@ -232,7 +231,7 @@ all ensembles   2.5
         text, f"{' '.join(plan.strategy.split())}: a chief")
     self.assertEqual([line.rstrip() for line in lines], lines)
     self.assertContainsSubset(
-        [p.message for p in problems_lib.of_tasks(plan)], lines)
+        [p.message for p in plan.problems()], lines)
     self.assertEqual(not plan.problems(), "No problems." in lines)
     # Every worker, subnetwork and parameter server is in one row.
     tables = _tables(text)
@@ -373,7 +372,7 @@ figure """)
             value == extreme(candidates) and name != "min_trainers",
             cell.endswith("*"))
     for a, plan in shown.items():
-      for problem in problems_lib.of_tasks(plan):
+      for problem in plan.problems():
         self.assertIn(f"\n{a}: {problem.message}\n", text)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import placement
-from adanet.distributed import wrap_around
+from adanet.distributed import weights
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
@@ -107,7 +107,7 @@ class PlacementPlan(predictions.Predictions):
                num_ps: int, num_subnetworks: int,
                costs: predictions.Numbers = None,
                sizes: predictions.Numbers = None,
-               ensemble_cost: Optional[wrap_around.Number] = None):
+               ensemble_cost: Optional[weights.Number] = None):
     """Makes the plan of an iteration.
 
     Args:
@@ -308,7 +308,7 @@ class PlacementPlan(predictions.Predictions):
 
     Args:
       worker_names: sequence of str, the name of each worker in messages; None
-        for indices.
+        for the names of a TF_CONFIG, such as "chief:0" or "worker:0".
       subnetwork_names: sequence of str, the name of each subnetwork in
         messages; None for indices.
     """

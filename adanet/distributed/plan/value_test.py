@@ -141,8 +141,9 @@ class ValuesTest(parameterized.TestCase):
             "wasted_training": 2.0, "num_problems": 1},
         "problems": [{
             "kind": "duplicated_ensembles", "indices": [[0, 5, 4]],
-            "message": "Workers 0, 4 build the ensembles; one is enough. Fix: "
-                       "use num_workers=8, or BalancedStrategy().",
+            "message": "chief:0, worker:3 build the ensembles; one is enough. "
+                       "Fix: use 7 workers beside the chief, or "
+                       "BalancedStrategy().",
             "fixes": {"num_workers": 8, "strategy": "BalancedStrategy()"}}],
     }
     # As text, so that the order of the keys and the types count too.

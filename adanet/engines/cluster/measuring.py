@@ -16,7 +16,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 from adanet import distributed
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.distributed import wrap_around
+from adanet.distributed import weights as weights_lib
 from adanet.engines.cluster import jobs
 from adanet.training import setup as setup_lib
 from adanet.training import train_ops
@@ -36,7 +36,7 @@ class Measurements(NamedTuple):
   """
   costs: Optional[jobs.NumberPerBuilder] = None
   sizes: Optional[jobs.NumberPerBuilder] = None
-  ensemble_cost: Optional[wrap_around.Number] = None
+  ensemble_cost: Optional[weights_lib.Number] = None
 
 
 class _Everything(distributed.PlacementStrategy):
