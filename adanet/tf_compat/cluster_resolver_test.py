@@ -1,9 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `RunConfig.from_cluster_resolver`, against the same `TF_CONFIG`.
-
-`resolver_kinds_test` tests every kind of resolver that TensorFlow has.
-"""
+"""Tests of `RunConfig.from_cluster_resolver`, against the same `TF_CONFIG`."""
 
 import functools
 import json
@@ -23,6 +20,7 @@ from tensorflow.python.distribute import multi_worker_util
 from adanet.tf_compat import run_config
 from adanet.tf_compat.testdata import run_config_cases
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
 
 _resolvers = tf.distribute.cluster_resolver
 
@@ -77,10 +75,6 @@ class _TaskOfCluster(_Resolver):
   def cluster_spec(self):
     self.task_type, self.task_id = "worker", 1
     return super().cluster_spec()
-
-
-class _Subclass(run_config.RunConfig):
-  pass
 
 
 class EqualsTFConfigTest(parameterized.TestCase):
@@ -151,6 +145,7 @@ class EqualsTFConfigTest(parameterized.TestCase):
 class ChieflessTest(parameterized.TestCase):
   """Without a chief, worker 0 is the chief, as everywhere in tf.distribute."""
 
+  @hypothesis.settings(max_examples=level.number(10, 40))
   @hypothesis.given(st.integers(1, 5), st.integers(0, 3), st.booleans())
   def test_as_tf_distribute(self, num_workers, num_ps, has_chief):
     cluster = {
@@ -180,14 +175,11 @@ class ChieflessTest(parameterized.TestCase):
               ids[-1], multi_worker_util.id_in_cluster(cluster, job, index))
     self.assertEqual(ids, list(range(len(ids))))  # Parameter servers are last.
 
-  @parameterized.named_parameters(
-      ("chief", "worker", 0, ["/job:ps", "/job:worker/task:0"]),
-      ("worker", "worker", 2, ["/job:ps", "/job:worker/task:2"]),
-      ("ps", "ps", 1, ["/job:ps", "/job:worker", "/job:chief", "/job:master"]),
-  )
-  def test_waits_for_no_other_worker(self, job, index, filters):
-    config = _from_simple(_CHIEFLESS, job, index)
-    self.assertEqual(config.session_config.device_filters, filters)
+  def test_waits_for_no_other_worker(self):
+    for index in 0, 2:
+      self.assertEqual(
+          ["/job:ps", f"/job:worker/task:{index}"], _from_simple(
+              _CHIEFLESS, "worker", index).session_config.device_filters)
 
   def test_evaluator(self):
     for cluster in (_CHIEFLESS, dict(_CHIEFLESS, evaluator=["e:1"])):
@@ -209,15 +201,12 @@ class ChieflessTest(parameterized.TestCase):
 class ResolverTest(parameterized.TestCase):
   """What a resolver may answer."""
 
-  @parameterized.named_parameters(
-      ("none", None),
-      ("empty", tf.train.ClusterSpec({})),
-  )
-  def test_local(self, answer):
-    config = run_config.RunConfig.from_cluster_resolver(_Resolver(answer))
-    self.assertEqual(
-        run_config_cases.attributes(config),
-        _from_tf_config({}, "worker", 0))
+  def test_local(self):
+    for answer in None, tf.train.ClusterSpec({}):
+      config = run_config.RunConfig.from_cluster_resolver(_Resolver(answer))
+      self.assertEqual(
+          run_config_cases.attributes(config),
+          _from_tf_config({}, "worker", 0))
 
   @parameterized.named_parameters(
       ("spec", tf.train.ClusterSpec(_CHIEFLESS)),
@@ -235,7 +224,6 @@ class ResolverTest(parameterized.TestCase):
       ("grpc", "grpc", "grpc://w:2"),
       ("other", "grpc+loas", "grpc+loas://w:2"),
       ("none", None, "grpc://w:2"),
-      ("empty", "", "grpc://w:2"),
   )
   def test_rpc_layer(self, rpc_layer, master):
     for resolver in (
@@ -264,15 +252,40 @@ class ResolverTest(parameterized.TestCase):
       self.assertNotEmpty(config.cluster_spec.jobs)
       cluster_spec.assert_called_once_with()
 
-  def test_subclass(self):
-    self.assertIsInstance(
-        _Subclass.from_cluster_resolver(_simple({})), _Subclass)
-
   def test_its_own_error_passes(self):
     error = KeyError("SLURM_PROCID")
     with self.assertRaises(KeyError) as raised:
       run_config.RunConfig.from_cluster_resolver(_Resolver(error))
     self.assertIs(raised.exception, error)
+
+
+class SlurmTest(absltest.TestCase):
+
+  def test_as_with_tf_config(self):
+    # The resolver answers through Slurm's variables, and numbers the tasks of
+    # the jobs in the order of the jobs' names.
+    cluster = {"chief": ["node0:2222"], "ps": ["node1:2222"],
+               "worker": ["node2:2222", "node3:2222"]}
+    hosts = [f"node{i}" for i in range(4)]
+    # TensorFlow 1.15 asks this program of Slurm for the hosts.
+    scontrol = self.create_tempfile(
+        "scontrol", "#!/bin/sh\nprintf '%s\\n' " + " ".join(hosts) + "\n"
+        ).full_path
+    os.chmod(scontrol, 0o700)
+    for rank, (job, index) in enumerate(
+        [("chief", 0), ("ps", 0), ("worker", 0), ("worker", 1)]):
+      with mock.patch.dict(
+          os.environ, SLURM_PROCID=str(rank), SLURM_NTASKS="4",
+          PATH=os.path.dirname(scontrol) + os.pathsep + os.defpath,
+          SLURM_NTASKS_PER_NODE="1", SLURM_STEP_NUM_TASKS="4",
+          SLURM_STEP_NODELIST="node[0-3]", SLURM_STEP_TASKS_PER_NODE="1(x4)"):
+        config = run_config.RunConfig.from_cluster_resolver(
+            _resolvers.SlurmClusterResolver(
+                {name: len(tasks) for name, tasks in cluster.items()},
+                port_base=2222, gpus_per_node=1, gpus_per_task=1,
+                auto_set_gpu=False))
+      self.assertEqual(run_config_cases.attributes(config),
+                       _from_tf_config(cluster, job, index))
 
 
 _NO_TASK = ("resolver.task_type and resolver.task_id must .*, got %s: set "
@@ -281,30 +294,21 @@ _NO_TASK = ("resolver.task_type and resolver.task_id must .*, got %s: set "
 
 class ErrorTest(parameterized.TestCase):
 
-  @parameterized.named_parameters(
-      ("none", None),
-      ("dict", _CHIEFLESS),
-      ("cluster_spec", tf.train.ClusterSpec(_CHIEFLESS)),
-  )
-  def test_no_resolver(self, resolver):
+  def test_no_resolver(self):
     with self.assertRaisesRegex(
         TypeError,
         r"^resolver must be a tf\.distribute\.cluster_resolver\.ClusterResolver"
         ", got .+$"):
-      run_config.RunConfig.from_cluster_resolver(resolver)
+      run_config.RunConfig.from_cluster_resolver(_CHIEFLESS)
 
   @parameterized.named_parameters(
       ("empty_type", _CHIEFLESS, "", 1, _NO_TASK % "'' and 1"),
       ("no_id", _CHIEFLESS, "ps", None, _NO_TASK % "'ps' and None"),
-      ("id_text", _CHIEFLESS, "ps", "one",
-       r"^resolver.task_id must be an integer >= 0 and < 2\*\*31, got 'one'$"),
       ("id_negative", _CHIEFLESS, "ps", -1,
-       "^resolver.task_id must be an integer >= 0 .*, got -1$"),
+       r"^resolver.task_id must be an integer >= 0 and < 2\*\*31, got -1$"),
       ("id_too_large", _CHIEFLESS, "ps", 2,
        "^resolver.task_id must be the index of a task of 'ps' in the cluster "
        "{'ps': 2, 'worker': 3}, got 2$"),
-      ("id_in_gap", {"worker": {0: "w:1", 2: "w:3"}}, "worker", 1,
-       "^resolver.task_id must be the index of a task of 'worker' .*, got 1$"),
       ("type_not_in_cluster", _CHIEFLESS, "chief", 0,
        "^resolver.task_type must be 'evaluator' or a job of the cluster "
        "{'ps': 2, 'worker': 3}, got 'chief'$"),
@@ -319,15 +323,9 @@ class ErrorTest(parameterized.TestCase):
        r"jobs \['ps', 'tpu'\]$"),
       ("no_workers", {"worker": [], "ps": ["p:1"]}, "ps", 0,
        r"^resolver.cluster_spec\(\)\['worker'\] must name a task, got none$"),
-      ("evaluator_of_master", {"master": ["m:1"]}, "evaluator", 0,
-       "^resolver.task_type must not be 'evaluator' in a cluster with a "
-       "'master'"),
       ("local_ps", {}, "ps", 0,
        r"^resolver.task_type must be 'worker' without resolver.cluster_spec\(\)"
        ", got 'ps'$"),
-      ("local_worker_1", {}, "worker", 1,
-       r"^resolver.task_id must be 0 without resolver.cluster_spec\(\), got "
-       "1$"),
   )
   def test_value(self, cluster, task_type, task_id, expected):
     with self.assertRaisesRegex(ValueError, expected) as raised:

@@ -89,7 +89,8 @@ class NotLoadedTest(parameterized.TestCase):
       self._check(make, device)
     self.assertNotIn("\n", str(caught.exception))
 
-  @parameterized.parameters(level.first(["model.h5", "model.keras", "folder"]))
+  @parameterized.parameters("model.h5", "model.keras", "folder")
+  @level.gate
   def test_load_model(self, name):
     if name == "model.keras" and tf_compat.IS_TENSORFLOW_1:
       self.skipTest("TensorFlow 1 has no such files.")
@@ -106,7 +107,8 @@ class NotLoadedTest(parameterized.TestCase):
     self._assert_error(
         lambda: tf_compat.keras.models.load_model(path), "load_model")
 
-  @parameterized.parameters(level.first(["weights.h5", "checkpoint"]))
+  @parameterized.parameters("weights.h5", "checkpoint")
+  @level.gate
   def test_load_weights(self, name):
     path = os.path.join(self.create_tempdir().full_path, name)
     with v1.Graph().as_default(), v1.Session():
@@ -122,7 +124,7 @@ class NotLoadedTest(parameterized.TestCase):
     self._assert_error(make, "load_weights")
 
   # No session of this process has the second one, so Keras fails, too.
-  @parameterized.parameters(None, "/job:ps/task:0")
+  @parameterized.parameters(level.first([None, "/job:ps/task:0"]))
   def test_set_weights(self, device):
     def make():
       model = _model()
@@ -131,6 +133,7 @@ class NotLoadedTest(parameterized.TestCase):
 
     self._assert_error(make, "set_weights", device)
 
+  @level.gate
   def test_weights_of_a_layer(self):
     self._assert_error(
         lambda: _model(weights=[np.ones([3, 4]), np.ones([4])]), "set_weights")

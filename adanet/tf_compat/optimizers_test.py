@@ -48,7 +48,7 @@ class MinimizeTest(parameterized.TestCase):
     self.assertAlmostEqual(
         x, self._minimize(name, steps=3, use_resource=False), places=5)
 
-  @parameterized.parameters("Adamax", "nadam")
+  @parameterized.parameters(level.first(["Adamax", "nadam"]))
   def test_name_that_only_keras_has(self, name):
     self.assertAlmostEqual(.999, self._minimize(name), places=3)
     with self.assertRaisesRegex(
@@ -66,10 +66,10 @@ class MinimizeTest(parameterized.TestCase):
     self.assertEqual(1., self._minimize(None))
     self.assertEqual(1., self._minimize(lambda: None))
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       lambda keras: keras.optimizers.SGD(.125),
       lambda keras: getattr(
-          keras.optimizers, "legacy", keras.optimizers).SGD(.125))
+          keras.optimizers, "legacy", keras.optimizers).SGD(.125)]))
   def test_keras_optimizer(self, make):
     make = functools.partial(make, tf_compat.keras)
     self.assertEqual(.5, self._minimize(make, steps=2))
@@ -77,6 +77,7 @@ class MinimizeTest(parameterized.TestCase):
     for _ in range(2):
       self.assertEqual(.5, self._minimize(optimizer, steps=2))
 
+  @level.gate
   def test_keras_optimizer_keeps_its_arguments(self):
     optimizer = optimizers.for_any_graph(
         tf_compat.keras.optimizers.SGD(.125, momentum=.5))

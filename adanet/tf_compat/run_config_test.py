@@ -22,6 +22,7 @@ import tensorflow.compat.v1 as tf
 from adanet.tf_compat import run_config
 from adanet.tf_compat.testdata import run_config_cases
 from adanet.testing import hypothesis_profile
+from adanet.testing import level
 
 _GOLDEN = "adanet/adanet/tf_compat/testdata/estimator_run_config.json"
 _CLUSTER = run_config_cases.FULL_CLUSTER
@@ -107,22 +108,15 @@ class ArgumentTest(parameterized.TestCase):
       config = _run_config(tf_config, session_config=session_config)
       self.assertIs(config.session_config, session_config)
 
-  @parameterized.named_parameters(
-      ("class", lambda: tf.ConfigProto),
-      ("other_proto", tf.GraphOptions),
-      ("text", tf.ConfigProto().SerializeToString),
-  )
-  def test_wrong_session_config(self, make):
-    with self.assertRaisesRegex(ValueError, "session_config must be .*, got"):
-      _run_config(None, session_config=make())
+  def test_wrong_session_config(self):
+    for value in tf.ConfigProto, tf.GraphOptions():
+      with self.assertRaisesRegex(ValueError, "session_config must be .*, got"):
+        _run_config(None, session_config=value)
 
   @parameterized.named_parameters(
       ("function", _place),
-      ("default", lambda op=None: ""),
-      ("keyword_only", lambda op, *, job="ps": job),
-      ("varargs", lambda op, *args, **kwargs: ""),
+      ("varargs", lambda op=None, *args, job="ps", **kwargs: job),
       ("partial", functools.partial(lambda job, op: job, "ps")),
-      ("partial_keyword", functools.partial(lambda op, job: job, job="ps")),
       ("object", _Placer()),
       ("method", _Placer().method),
   )
@@ -134,9 +128,7 @@ class ArgumentTest(parameterized.TestCase):
       ("other_name", lambda operation: ""),
       ("no_argument", lambda: ""),
       ("two_arguments", lambda op, job: ""),
-      ("partial", functools.partial(_place, "op")),
       ("unbound", _Placer.method),
-      ("class", _Placer),
       ("builtin", max),
   )
   def test_wrong_device_fn(self, device_fn):
@@ -166,9 +158,6 @@ class ArgumentTest(parameterized.TestCase):
        "'cluster'.*'a'..0. must be a string, got 7"),
       ("index", _task("worker", "x"),
        "'task'.*'index'. must be an integer.*, got 'x'"),
-      ("index_range", _task("worker", 7),
-       "'index'. must be the index of a task of 'worker' in .*'worker': 2}, "
-       "got 7"),
       ("index_infinite", _task("worker", float("inf")),
        "'index'. must be an integer >= 0.*, got inf"),
       ("index_in_gap", _task("worker", 0, {"chief": ["c:1"],
@@ -385,6 +374,7 @@ class PropertyTest(parameterized.TestCase):
 
 class ForChiefTest(parameterized.TestCase):
 
+  @hypothesis.settings(max_examples=level.number(10, 50))
   @hypothesis.given(
       _CHIEFS, _OTHER_JOBS,
       st.sampled_from([{}, {"type": "evaluator", "index": 0},
@@ -400,12 +390,10 @@ class ForChiefTest(parameterized.TestCase):
                      run_config_cases.attributes(expected))
 
   @parameterized.named_parameters(
-      ("text", "{}", AttributeError, "must be a JSON object, got '{}'"),
       ("list", [], AttributeError, "must be a JSON object, got .."),
       ("no_cluster", {"task": {"type": "worker", "index": 0}}, ValueError,
        "'cluster'. must name the tasks .*got none"),
       ("empty_cluster", {"cluster": {}}, ValueError, "got none"),
-      ("null_cluster", {"cluster": None}, TypeError, "object of jobs"),
       ("list_of_jobs", {"cluster": ["chief"]}, TypeError, "object of jobs"),
       ("no_chief", {"cluster": {"worker": ["w:1"]}}, ValueError,
        "must have one 'chief', got the jobs .'worker'."),
@@ -413,16 +401,12 @@ class ForChiefTest(parameterized.TestCase):
        r"'chief'. must have one task, .*got the indices \[0, 1\]"),
       ("chief_and_master", {"cluster": {"chief": ["c:1"], "master": ["m:1"]}},
        ValueError, "both a 'chief' and a 'master'"),
-      ("no_address", {"cluster": {"chief": []}}, ValueError, "have one task"),
       ("address", {"cluster": {"chief": [7]}}, TypeError, "a string, got 7"),
   )
   def test_error(self, tf_config, error, expected):
     with self.assertRaisesRegex(error, "TF_CONFIG.*" + expected):
       run_config.RunConfig.for_chief(tf_config)
 
-  def test_subclass(self):
-    self.assertIsInstance(
-        _Subclass.for_chief({"cluster": {"chief": ["c:1"]}}), _Subclass)
 
 
 if __name__ == "__main__":
