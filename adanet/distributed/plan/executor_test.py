@@ -10,6 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.distributed import plan as plan_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ _costs = st.lists(st.one_of(
 
 class ExecutorPlanTest(parameterized.TestCase):
 
+  @hypothesis.settings(max_examples=level.number(15, 50))
   @hypothesis.given(st.integers(1, 3), _costs)
   def test_is_near_the_shortest_time(self, num_workers, costs):
     exact = list(map(fractions.Fraction, costs))

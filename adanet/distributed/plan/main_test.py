@@ -219,21 +219,6 @@ class PlanTest(MainTestCase):
       self.assertEqual(json.loads(json.dumps(dict(expected, version=1))),
                        self.compared("--strategy=" + name, *flags))
 
-  def test_all_plans_have_the_ensemble_cost_of_the_strategy(self):
-    self.write("mine.py", """
-from adanet.distributed import BalancedStrategy
-class Mine(BalancedStrategy):
-  def __init__(self):
-    super().__init__(ensemble_cost=2)
-""")
-    compared = self.compared("--strategy=mine:Mine")
-    self.assertEqual([2] * 5, compared["ensemble_cost"])
-    self.assertEqual("BalancedStrategy(ensemble_cost=2)",
-                     compared["strategy"][-1])
-    self.assertEqual(
-        [3] * 5, self.compared("--strategy=mine:Mine",
-                               "--ensemble_cost=3")["ensemble_cost"])
-
   def test_strategy_of_a_user(self):
     self.write_strategy()
     flags = ["--strategy=mine:Mine"] + _shape_flags(4, 2, 3)
@@ -251,8 +236,6 @@ class Mine(BalancedStrategy):
   @parameterized.parameters(
       ("raise RuntimeError('two\\nlines')", 2, "adanet-plan: "
        "--strategy=mine:Mine: a decision failed: RuntimeError: two lines\n"),
-      ("raise SystemExit(0)", 2, "adanet-plan: "
-       "--strategy=mine:Mine: a decision failed: SystemExit: 0\n"),
       ("raise KeyboardInterrupt()", 130, ""))
   def test_strategy_that_raises(self, body, expected_code, expected_error):
     self.write_strategy(body)
@@ -324,13 +307,9 @@ class BadInputTest(MainTestCase):
       ("--tf_config=a.json --ps=1", "--tf_config=a.json: expected no --work"),
       ("--tf_config=nowhere.json", "--tf_config=nowhere.json: No such file"),
       ("--tf_config=.", "--tf_config=.: Is a directory"),
-      ("--workers=20000", "--workers=20000: expected an integer in the range "
-       "[0, 19999]."),
       ("--workers=9999 --subnetworks=1001", "num_workers=10000, "
        "num_subnetworks=1001: expected at most 10,000,000 pairs of a worker "),
       ("--executor_workers=2 --costs=1,2,3", "--costs=1,2,3: expected 2 numb"),
-      ("--executor_workers=20001", "--executor_workers=20001: expected an "
-       "integer in the range [1, 20000]."),
       ("--strategy=ends:It", "cannot import ends: SystemExit: 0"),
       ("--strategy=mine:It", "expected a subclass of PlacementStrategy in "),
       ("--strategy=mine:Needs", "cannot call Needs without arguments: Type"),
@@ -340,8 +319,8 @@ class BadInputTest(MainTestCase):
     self.write("ends.py", "import sys\nsys.exit(0)")
     self.assert_refused(expected, "--subnetworks=2", *flags.split())
 
-  @parameterized.parameters("1", "1,2,3", "1,two", "1,,2", "", "0,1", "-1,1",
-                            "nan,1", "inf,1", "1e101,1", "1e308,1e308")
+  @parameterized.parameters("1,2,3", "1,two", "1,,2", "", "0,1", "nan,1",
+                            "1e101,1")
   def test_costs_and_sizes(self, value):
     for flag in ("--costs=" + value, "--sizes=" + value):
       self.assert_refused(
@@ -349,7 +328,7 @@ class BadInputTest(MainTestCase):
           "between them, one for each subnetwork.",
           "--workers=3", "--subnetworks=2", flag)
 
-  @parameterized.parameters("two", "", "-1", "nan", "inf", "1e101", "1,2")
+  @parameterized.parameters("two", "-1", "nan", "1e101")
   def test_ensemble_cost(self, value):
     self.assert_refused(
         f"--ensemble_cost={value}: expected 0, or a number from 1e-100 to "
@@ -366,12 +345,6 @@ class ExecutorTest(MainTestCase):
     for flags in ((), ("--subnetworks=7",)):
       self.assertEqual(_EXECUTOR_TABLE, self.output(
           "--executor_workers=3", "--costs=5,5,4,4,3,3,3", *flags))
-
-  def test_table_of_many(self):
-    output = self.output("--executor_workers=50", "--subnetworks=100000")
-    self.assertLess(output.count("\n"), 15)
-    self.assertIn("  2000 subnetworks each  2000  100%\n", output)
-    self.assertIn("The time is the ideal: all costs, divided", output)
 
   def test_json(self):
     self.assertEqual(
@@ -452,6 +425,7 @@ class ProcessTest(MainTestCase):
     self.assertEqual(1, expected[0])
     self.assertEqual(expected, _start(*_PROGRAM, *flags))
 
+  @level.gate
   def test_closed_pipe(self):
     read, write = os.pipe()
     os.close(read)
@@ -459,9 +433,9 @@ class ProcessTest(MainTestCase):
     code, _, errors = _start(*_PROGRAM, *_FLAGS, stdout=write)
     self.assertEqual((-signal.SIGPIPE, ""), (code, errors))
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       ("svg", "matplotlib", "'adanet-distributed[plot]'"),
-      ("table", "rich", "rich"))
+      ("table", "rich", "rich")]))
   def test_without(self, output_format, package, requirement):
     self.write(package + ".py",
                f"raise ModuleNotFoundError(name='{package}')")

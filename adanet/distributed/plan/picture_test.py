@@ -95,7 +95,7 @@ def _cells(plan):
 
 class PlanPictureTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=15)
+  @hypothesis.settings(max_examples=level.number(5, 15))
   @hypothesis.given(
       st.sampled_from([_REPLICATION, _ROUND_ROBIN, _DROP, _NOT_DEDICATED,
                        _BALANCED, _BALANCED_CHIEF]),
@@ -123,7 +123,7 @@ class PlanPictureTest(parameterized.TestCase):
         colors[row].add(artist.get_facecolor())
     self.assertEqual([1, 1, 1], [len(c) for c in colors.values()])
 
-  @parameterized.parameters(7, 40)
+  @parameterized.parameters(level.first([40, 7]))
   def test_no_two_subnetworks_have_the_same_color(self, k):
     cells = _named(_draw((_ROUND_ROBIN, 1, 0, k)), "trains")
     self.assertLen({artist.get_facecolor() for artist, _ in cells}, k)
@@ -224,7 +224,7 @@ class PlanPictureTest(parameterized.TestCase):
     # The ensembles of the round robin: 11 of 42 workers build them.
     self.assertEqual([(0, 11 * 1.05)] * 3, limits)
 
-  @parameterized.parameters(8, 60)
+  @parameterized.parameters(level.first([8, 60]))
   def test_speed_of_ensembles_has_the_scale_of_the_others(self, m):
     shape = _BALANCED, m, 0, m - 1
     figure = _draw(shape, (_ROUND_ROBIN,) + shape[1:])
@@ -246,13 +246,12 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertIn(f"{_ROUND_ROBIN} and {_DROP} 2 equal plans of",
                   " ".join(_texts(figure)))
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       (_ROUND_ROBIN, 6, 3, 3, ["4!"]),
       (_DROP, 4, 3, 5, ["! subnetwork 3", "! subnetwork 4"]),
       (_Lopsided(), 7, 3, 6, ["! ensemble", "0!", "1!", "2!"]),
-      (_Lopsided(), 4, 3, 3, ["0!", "1!", "2!"]),
       (_ROUND_ROBIN, 50, 0, 60, ["! ensemble"]),
-  )
+  ], 3))
   def test_marks_problems(self, strategy, m, n, k, marked):
     plan = _plan(strategy, m, n, k)
     texts = _texts(plan_picture.draw([plan]))
@@ -267,12 +266,12 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertIn("master:0, worker:0 build the ensembles; one is enough.",
                   " ".join(texts))
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       (_ROUND_ROBIN, 7, 2, 6, [0, 1, 3, 4]),
       (_REPLICATION, 7, 0, 6, [0, 2]),
       (_SILENT, 4, 2, 3, [0, 1, 5]),
       (_DROP, 30, 9, 60, [0, 1, 3, 4, 6, 7]),
-  )
+  ], 3))
   def test_legend_has_what_is_there(self, strategy, m, n, k, expected):
     meanings = ("builds the ensemble", "run it forward only",
                 "share of the worker's time", "holds variables",
@@ -287,10 +286,7 @@ class PlanPictureTest(parameterized.TestCase):
   @parameterized.parameters(level.first([
       [[(_ROUND_ROBIN, 4, 2, 3), (_DROP, 4, 2, 6), (_REPLICATION, 6, 4, 3)]],
       [[(_ROUND_ROBIN, 100, 20, 7), (_REPLICATION, 100, 20, 7)]],
-      [[(_NOT_DEDICATED, 30, 300, 60), (_DROP, 30, 300, 60)]],
       [[(_ROUND_ROBIN, 2000, 300, 300), (_REPLICATION, 2000, 1, 1000)]],
-      [[(_ROUND_ROBIN, 1, 0, 1), (_REPLICATION, 1, 1, 1), (_SILENT, 1, 2, 1)]
-      ],
       [[(_ROUND_ROBIN, 3, 5, 40), (_SILENT, 60, 2, 50)]],
       [[(_Lopsided(), 3, 5, 3), (_Lopsided(), 30, 50, 3)]],
       [[(_BALANCED, 9, 9, 7, [10**i for i in range(7)],
@@ -325,7 +321,7 @@ class PlanPictureTest(parameterized.TestCase):
           f"{a!r} and {b!r} overlap")
 
   @parameterized.product(
-      file_format=plan_picture.FORMATS,
+      file_format=level.first(plan_picture.FORMATS[::-1]),
       shape=level.first([(4, 2, 3), (37, 1, 2)]))
   def test_writes_the_same_bytes_in_any_style(self, file_format, shape):
     plan = _plan(_ROUND_ROBIN, *shape)

@@ -89,7 +89,7 @@ def _part(strategy, all_ps, shape, i, p):
 
 class PredictionsTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=100)
+  @hypothesis.settings(max_examples=level.number(25, 100))
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes, st.data())
   def test_follow_from_answers(self, strategy, shape, data):
     m, n, k = shape

@@ -7,6 +7,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
+from adanet.testing import level
 from adanet.testing import strategies
 import hypothesis
 import numpy as np
@@ -130,7 +131,7 @@ class ProblemsTest(parameterized.TestCase):
                      problem.fixes["strategy"])
     self.assertLess(len(problem.message), 500)
 
-  @hypothesis.settings(max_examples=80)
+  @hypothesis.settings(max_examples=level.number(20, 80))
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_are_found_and_fixed(self, strategy, shape):
     m, n, k = shape
@@ -180,7 +181,7 @@ class ProblemsTest(parameterized.TestCase):
         self.assertEqual((), plan_lib.PlacementPlan(
             strategy, **numbers).problems())
 
-  @hypothesis.settings(max_examples=80)
+  @hypothesis.settings(max_examples=level.number(20, 80))
   @hypothesis.given(answers_lib.our_strategies, answers_lib.shapes)
   def test_our_strategies(self, strategy, shape):
     problems = plan_lib.PlacementPlan(strategy, *shape).problems()

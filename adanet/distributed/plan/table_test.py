@@ -152,23 +152,16 @@ The load is in the unit of the sizes, and assumes evenly spread bytes.
 """)
 
   @parameterized.parameters(
-      ((1, 2), 1, 0, "0 (1/4), 1 (1/2), ensemble (1/4)"),
       ((1,) * 9, 2, 0, "0, 1, 2 (1/6 each), ensemble (1/2)"),
       ((1,) * 9, 2, 1, "3, 4, 5, 6, 7, 8 (1/6 each)"),
-      ((1,) * 3, 5, 0, "ensemble"),
       ((1,) * 3, 5, 1, "0 (3/4), ensemble (1/4)"),
-      ((1, 1e5), 2, 1, "1"),
       ((1, 1e5), 1, 0, "0 (<0.001), 1 (0.75), ensemble (1/4)"),
       ((3.7, .1, .2), 1, 0, "0 (0.694), 1 (0.019), 2 (0.037), ensemble (1/4)"),
       ((1, 2, 3, 4, 5, 6), 1, 0, "0, 1, 2, 3, 4, 5, ensemble"),
-      # The chief has ensembles beside its part.
-      ((1, 2, 3), 2, 0, "0 (1/5), 1 (2/5), ensemble (2/5)", 0),
-      ((1, 2, 3), 2, 1, "2", 0))
-  def test_fractions_of(self, costs, num_workers, worker, trains,
-                        num_ensemble_workers=None):
+  )
+  def test_fractions_of(self, costs, num_workers, worker, trains):
     text = _printed(plan_table.show, _plan(
-        num_workers, 0, len(costs), distributed.BalancedStrategy(
-            costs, num_ensemble_workers=num_ensemble_workers)))
+        num_workers, 0, len(costs), distributed.BalancedStrategy(costs)))
     self.assertEqual(trains, _tables(text)["task"][worker][2])
 
   def test_ensemble_cost(self):
@@ -263,7 +256,7 @@ all ensembles   2.5
 class TerminalTest(parameterized.TestCase):
 
   @parameterized.parameters(level.first([
-      (4, 2, 5), (9, 2, 5), (30, 7, 12), (400, 30, 50), (2000, 30, 4)], 2))
+      (9, 2, 5), (30, 7, 12), (400, 30, 50)]))
   def test_is_short_and_breaks_no_word_at_80_columns(self, *shape):
     k = shape[-1]
     plans = [_plan(*shape, strategy) for strategy in
@@ -282,12 +275,12 @@ class TerminalTest(parameterized.TestCase):
       self.assertLess(plain.count("\n"), _MAX_LINES)
       self.assertLess(max(map(len, plain.splitlines())), 1000)
 
-  @parameterized.parameters(10, 40, 300)
-  def test_fits_any_width(self, width):
+  def test_fits_any_width(self):
     for show, what in ((plan_table.show, _plan(9, 2, 5)),
                        (plan_table.show_comparison, [_plan(9, 2, 5)])):
-      text = _on_terminal(show, what, width)
-      self.assertLessEqual(max(map(len, text.splitlines())), max(width, 16))
+      for width in 10, 40:
+        text = _on_terminal(show, what, width)
+        self.assertLessEqual(max(map(len, text.splitlines())), max(width, 16))
 
 
 class ShowComparisonTest(parameterized.TestCase):
@@ -345,7 +338,7 @@ C  RoundRobinStrategy(), costs 3, 2, 1, ensemble cost 2
 figure """)
 
   @parameterized.parameters(level.first([
-      (4, 2, 5), (1, 0, 1), (2, 1, 3), (3, 2, 4), (4, 2, 3), (12, 4, 3)]))
+      (4, 2, 5), (1, 0, 1), (12, 4, 3)]))
   def test_letters_and_stars(self, *shape):
     plans = [_plan(*shape, strategy) for strategy in _STRATEGIES]
     text = _printed(plan_table.show_comparison, plans)

@@ -80,9 +80,6 @@ class PlacementPlan(predictions.Predictions):
       for problem in plan.problems():
         print(problem.message)
 
-  Two plans are equal if the `repr` of the strategies, the numbers of the
-  clusters, all costs and sizes, and the groups are equal.
-
   A plan calls the methods of the strategy at least m (k + 2) times. So a plan
   is limited to 20,000 workers and 10 million pairs of a worker and a
   subnetwork.
@@ -174,14 +171,6 @@ class PlacementPlan(predictions.Predictions):
                 self._subnetworks_on[number][1] for number in numbers)),
             int(self._fetches[ps[0]]), float(self._load[ps[0]]))
         for numbers, ps in wording.places_of(map(tuple, parts)).items())
-
-  def __eq__(self, other):
-    if not isinstance(other, PlacementPlan):
-      return NotImplemented
-    return _key(self) == _key(other)
-
-  def __hash__(self):
-    return hash(_key(self))
 
   def __repr__(self):
     arguments = [self.strategy] + [
@@ -315,7 +304,7 @@ class PlacementPlan(predictions.Predictions):
     return problems_lib.describe(self, worker_names, subnetwork_names)
 
   def to_json_dict(self) -> Dict[str, Any]:
-    """Returns the plan as a value for `json.dumps`, the same for equal plans.
+    """Returns the plan as a value for `json.dumps`.
 
     A set of indices is a list of [start, stop, step] as in Python's `range`, in
     increasing order. No list grows with the number of workers.
@@ -342,10 +331,6 @@ _SHAPE = ("num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
 
 def _shape(plan):
   return tuple(getattr(plan, name) for name in _SHAPE)
-
-
-def _key(plan):
-  return plan.strategy, _shape(plan), plan.worker_groups, plan.ps_groups
 
 
 def _to_json(value):

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from adanet import distributed
 from adanet.distributed import plan as plan_lib
 from adanet.testing import answers as answers_lib
+from adanet.testing import level
 from adanet.testing import strategies
 import hypothesis
 import numpy as np
@@ -21,7 +22,7 @@ _plan = plan_lib.PlacementPlan
 
 class PlanEqualsStrategyTest(parameterized.TestCase):
 
-  @hypothesis.settings(max_examples=150)
+  @hypothesis.settings(max_examples=level.number(30, 150))
   @hypothesis.given(answers_lib.all_strategies, answers_lib.shapes)
   def test_everywhere(self, strategy, shape):
     m, n, k = shape
@@ -181,10 +182,6 @@ class ValuesTest(parameterized.TestCase):
                      (round_robin.costs, round_robin.sizes))
     self.assertEqual(4, round_robin.training_time())
     self.assertAlmostEqual(28 / 15, own.training_time())
-    self.assertLen(
-        {_plan(distributed.RoundRobinStrategy(), 5, 0, 3, *weights) for weights
-         in ((), ((1, 2, 4),), ((1, 2, 4.),), (None, (1, 2, 4)),
-             (None, None, 1), (None, None, 1.5), ((1, 2, 4), None, 1.5))}, 5)
 
   def test_unknown_figures(self):
     value = _plan(strategies.arbitrary(0), 3, 2, 4).to_json_dict()
@@ -232,18 +229,6 @@ class ValuesTest(parameterized.TestCase):
     self.assertEqual((4 / 3, 4 / 3), rows["ensemble_cost"])
     for name in plans[0].figures():
       self.assertEqual(tuple(p.figures()[name] for p in plans), rows[name])
-
-  def test_equality(self):
-    strategy = distributed.RoundRobinStrategy()
-    plan = _plan(strategy, 7, 2, 3)
-    self.assertEqual(plan, _plan(distributed.RoundRobinStrategy(), 7, 2, 3))
-    for other in (_plan(strategy, 7, 2, 4), _plan(strategy, 7, 3, 3),
-                  _plan(strategy, 8, 2, 3),
-                  _plan(distributed.RoundRobinStrategy(True), 7, 2, 3), 7):
-      self.assertNotEqual(plan, other)
-    self.assertNotEqual(  # These two have the same name.
-        _plan(strategies.arbitrary(0), 5, 0, 2),
-        _plan(strategies.arbitrary(1), 5, 0, 2))
 
 
 class ErrorsTest(parameterized.TestCase):
