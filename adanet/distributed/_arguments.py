@@ -28,10 +28,6 @@ def check_integer(name, value, at_least, below=None):
 
   NumPy's integers are integers, booleans are not. (A NumPy integer would make
   `in range(...)` take linear time.)
-
-  Raises:
-    TypeError: `value` is not an integer.
-    ValueError: `value` is out of range.
   """
   is_integer = type(value) is int or (
       isinstance(value, numbers.Integral) and not isinstance(value, bool))
@@ -58,15 +54,8 @@ def _plain_number(value):
 def check_weight(name, value, expected, may_be_zero=False):
   """Returns a cost or size as an int, float or Fraction, after checking it.
 
-  Args:
-    name: str, the argument's name, for the error.
-    value: the argument. NumPy's numbers are numbers, booleans are not.
-    expected: str, the value to give, for the error.
-    may_be_zero: whether 0 is allowed, too.
-
-  Raises:
-    TypeError: `value` is not a number.
-    ValueError: it is not greater than 0, or not finite.
+  NumPy's numbers are numbers, booleans are not. `expected` tells in the error
+  which value to give.
   """
   number = _plain_number(value)
   if number is None or number < 0 or (number == 0 and not may_be_zero):
@@ -109,13 +98,7 @@ def numbers_in_range(count):
 
 
 def check_weights_of_plan(name, value, num_subnetworks):
-  """Returns the costs or sizes of a plan as a tuple; else as `check_weights`.
-
-  Raises:
-    TypeError: `value` is no sequence of numbers.
-    ValueError: it has not a number for each subnetwork, or one is not in
-      [LEAST, MOST].
-  """
+  """As `check_weights`, for a number in [LEAST, MOST] for each subnetwork."""
   expected = f"{numbers_in_range(num_subnetworks)}, one for each subnetwork"
   checked = check_weights(name, value, expected, num_subnetworks)
   if not all(LEAST <= weight <= MOST for weight in checked):
@@ -176,12 +159,7 @@ class TaskConfig(collections.namedtuple("TaskConfig", [
 
 
 def read_worker(config):
-  """Returns `(num_workers, worker_index)` of a `RunConfig`, as ints.
-
-  Raises:
-    TypeError: an attribute is missing or no integer.
-    ValueError: an attribute is out of range.
-  """
+  """Returns `(num_workers, worker_index)` of a `RunConfig`, as ints."""
   if type(config) is TaskConfig:  # A plan's, which is right, and reads often.
     return config[0], config[2]
   try:
@@ -204,11 +182,7 @@ def read_worker(config):
 
 
 def read_num_ps(config):
-  """Returns the number of parameter servers of a `RunConfig`, as an int.
-
-  Raises:
-    TypeError, ValueError: as for `read_worker`.
-  """
+  """Returns the number of parameter servers of a `RunConfig`, as an int."""
   try:
     num_ps = config.num_ps_replicas
   except AttributeError as e:

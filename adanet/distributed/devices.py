@@ -9,7 +9,6 @@ does not.
 
 import collections
 import contextlib
-import functools
 import hashlib
 from typing import Any, Iterable, Iterator, Union
 
@@ -70,9 +69,8 @@ class _ParameterServers:
 
   def __init__(self, tasks):
     self._tasks = tasks
-    self.device_function = self._device_function()
 
-  def device(self, op):
+  def _device(self, op):
     """Returns the device (str) of an op that holds a variable."""
     name_hash = _op_name_hash(op)
     if isinstance(self._tasks, weights.Interval):
@@ -81,25 +79,20 @@ class _ParameterServers:
       task = self._tasks[name_hash % len(self._tasks)]
     return f"/job:ps/task:{task}"
 
-  def _device_function(self):
-    """Returns the device function of the scope in a graph."""
-    variable_ops = tf_compat.STANDARD_PS_OPS
+  def place(self, op):
+    """Returns the device of an op: the device function of a graph's scope."""
+    if op.type not in tf_compat.STANDARD_PS_OPS:
+      return op.device
+    if not op.device:
+      return self._device(op)
     device_spec = tf_compat.v1.DeviceSpec
-
-    def place(op):
-      if op.type not in variable_ops:
-        return op.device
-      if not op.device:
-        return self.device(op)
-      explicit = device_spec.from_string(op.device)
-      # tf.distribute names a replica and a task, and may leave out the job.
-      if (explicit.job or explicit.replica is not None
-          or explicit.task is not None):
-        return op.device
-      placed = device_spec.from_string(self.device(op))
-      return placed.make_merged_spec(explicit).to_string()
-
-    return place
+    explicit = device_spec.from_string(op.device)
+    # tf.distribute names a replica and a task, and may leave out the job.
+    if (explicit.job or explicit.replica is not None
+        or explicit.task is not None):
+      return op.device
+    placed = device_spec.from_string(self._device(op))
+    return placed.make_merged_spec(explicit).to_string()
 
   def variable_creator(self):
     """Returns the variable creator for the scope outside a graph.
@@ -121,7 +114,7 @@ class _ParameterServers:
         name = kwargs.get("name") or "Variable"
         with tf_compat.v2.name_scope(name) as scope:
           op = _NamedOp(scope.rstrip("/"))
-      with tf_compat.v1.device(self.device(op)):
+      with tf_compat.v1.device(self._device(op)):
         return next_creator(**kwargs)
 
     return create
@@ -136,12 +129,6 @@ def _makes_variables_eagerly():
     return False
   with v1.init_scope():  # The slowest part of entering a scope.
     return v1.executing_eagerly()
-
-
-# Cached, because creating the object dominates the cost of entering a scope,
-# see benchmarks/scope.py. Typed, because a tuple may equal an interval.
-_parameter_servers = functools.lru_cache(
-    maxsize=1024, typed=True)(_ParameterServers)
 
 
 @contextlib.contextmanager
@@ -164,10 +151,9 @@ def variables_on(tasks: Union[Iterable[int], weights.Interval]
       `Interval`.
   """
   is_small = isinstance(tasks, (range, weights.Interval))
-  servers = _parameter_servers(tasks if is_small else tuple(tasks))
+  servers = _ParameterServers(tasks if is_small else tuple(tasks))
   with (tf_compat.v1.variable_creator_scope(servers.variable_creator())
-        if _makes_variables_eagerly() else
-        tf_compat.v1.device(servers.device_function)):
+        if _makes_variables_eagerly() else tf_compat.v1.device(servers.place)):
     yield
 
 

@@ -49,15 +49,9 @@ def _trained(share):
 def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   """Returns the part of each worker.
 
-  The trainers of a subnetwork divide the rows. A worker whose subnetworks all
-  have the same trainers reads the worker's part of the division. In all other
-  cases, a worker reads the smallest part with the worker's parts for all
-  subnetworks: all rows for the only trainer of a subnetwork. A trainer of
-  ensembles reads all rows, unless the same workers train all ensembles and
-  subnetworks of the worker.
-
-  Together, the trainers of a subnetwork read each row. If all trainers train
-  the same subnetworks, each row is read once in an epoch.
+  See `PlacementStrategy.worker_input_context`. Together, the trainers of a
+  subnetwork read each row. If all trainers train the same subnetworks, each row
+  is read once in an epoch.
 
   Args:
     shares: the `Share` of each worker, in the order of the workers.
@@ -86,15 +80,7 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
 
 
 def rows_read(shares: Sequence[Any], num_subnetworks: int) -> List[float]:
-  """Returns the fraction of the rows that each subnetwork's trainers read.
-
-  A worker that trains in turns has an input for each turn, and reads a separate
-  part for each subnetwork.
-
-  Args:
-    shares: the `Share` of each worker, in the order of the workers.
-    num_subnetworks: int.
-  """
+  """Returns the fraction of the rows that each subnetwork's trainers read."""
   parts = of_workers(shares)
   workers_with: Dict[Any, List[int]] = collections.defaultdict(list)
   for worker, share in enumerate(shares):

@@ -53,11 +53,6 @@ class Share(NamedTuple):
     return tuple(i for i, _ in self.fractions)
 
   @property
-  def num_trained(self) -> int:
-    """The number of trained subnetworks."""
-    return len(self.trained)
-
-  @property
   def takes_turns(self) -> bool:
     """Whether each step trains a single subnetwork, or all ensembles.
 

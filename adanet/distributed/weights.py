@@ -136,8 +136,8 @@ _once = functools.lru_cache(maxsize=1024)
 class Weights:
   """Costs or sizes: a number for each subnetwork.
 
-  Immutable: a deep copy is the same object. So the user's function is called
-  only once for all copies of a strategy.
+  Immutable: a deep copy is the same object, so copies of a strategy call the
+  user's function only once.
 
   Attributes:
     given: None for equal numbers; a tuple of numbers; a function from the

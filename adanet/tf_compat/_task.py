@@ -92,13 +92,7 @@ def model_dir_of(tf_config: dict, model_dir: Optional[str]) -> Optional[str]:
 
 
 def from_tf_config(tf_config: dict) -> TaskInCluster:
-  """Returns the `TaskInCluster` that a parsed `TF_CONFIG` describes.
-
-  Raises:
-    AttributeError: If "task" is not an object.
-    TypeError: If another part has a wrong type.
-    ValueError: If a part has a wrong value.
-  """
+  """Returns the `TaskInCluster` that a parsed `TF_CONFIG` describes."""
   service = tf_config.get("service")
   if not isinstance(service, (dict, type(None))):
     raise TypeError(
@@ -121,12 +115,7 @@ def from_tf_config(tf_config: dict) -> TaskInCluster:
 
 
 def for_chief(tf_config: dict) -> TaskInCluster:
-  """Returns the chief's `TaskInCluster` of a parsed `TF_CONFIG`.
-
-  Raises:
-    TypeError: If a part of "cluster" has a wrong type.
-    ValueError: If one has a wrong value, or there is no cluster or no chief.
-  """
+  """Returns the chief's `TaskInCluster` of a parsed `TF_CONFIG`."""
   jobs = _jobs(tf_config.get("cluster", {}), _TF_CONFIG)
   if not jobs:
     raise ValueError("TF_CONFIG['cluster'] must name the tasks of the cluster, "
@@ -135,16 +124,9 @@ def for_chief(tf_config: dict) -> TaskInCluster:
 
 
 def from_cluster_resolver(resolver: Any) -> TaskInCluster:
-  """Returns the `TaskInCluster` that a resolver describes.
+  """Returns the `TaskInCluster` that a `ClusterResolver` describes.
 
-  Args:
-    resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. Its cluster is
-      read once, because it may come from a service on the network.
-
-  Raises:
-    TypeError: If `resolver` is not one, or a part of it has a wrong type.
-    ValueError: If a part of it has a wrong value.
-    Exception: The resolver's error.
+  The cluster is read once: it may come from a service on the network.
   """
   resolvers = _tensorflow.v1.distribute.cluster_resolver
   if not isinstance(resolver, resolvers.ClusterResolver):

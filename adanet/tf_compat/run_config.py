@@ -113,16 +113,16 @@ def _check(settings):
                      (steps, secs))
 
 
-# Both functions return a read-only property. The return type is Any, because
-# the class declares the type of the attribute.
+# Both functions return a read-only property, whose type the class declares.
 
 
 def _task_attribute(name: str, doc: str) -> Any:
   return property(operator.attrgetter("_task." + name), doc=doc)
 
 
-def _argument(name: str, doc: str) -> Any:
-  return property(lambda self: self._settings[name], doc=doc)
+def _argument(name: str) -> Any:
+  return property(lambda self: self._settings[name],
+                  doc=f"The argument `{name}`.")
 
 
 _UNSET: Any = object()
@@ -235,20 +235,15 @@ class RunConfig:
   def from_cluster_resolver(cls: Type[_T], resolver: Any, **kwargs: Any) -> _T:
     """Describes the run of this task in the cluster of a resolver.
 
-    The result equals the result for a `TF_CONFIG` with the same cluster and
-    task, with three differences:
+    The resolver is read once, and `TF_CONFIG` is not read. The result equals
+    the result for a `TF_CONFIG` with the same cluster and task, with three
+    differences:
 
     * In a cluster without a chief, worker 0 is the chief, as everywhere in
       `tf.distribute`. In `TF_CONFIG`, a cluster without a chief is an error.
     * `global_id_in_cluster` numbers the workers directly after the chief,
       before the tasks of all other jobs.
     * `master` starts with the `rpc_layer` of the resolver, if any.
-
-    This method does not read `TF_CONFIG`. A `TFConfigClusterResolver` reads
-    only "cluster", "task" and "rpc_layer" of `TF_CONFIG`.
-
-    The resolver is read once. Make a new `RunConfig` after a change of the
-    cluster.
 
     Args:
       resolver: A `tf.distribute.cluster_resolver.ClusterResolver`. With a
@@ -257,9 +252,6 @@ class RunConfig:
         defaults, and on a `GCEClusterResolver` or `TPUClusterResolver`, whose
         default is task 0.
       **kwargs: Arguments of the constructor.
-
-    Returns:
-      A new object of this class.
 
     Raises:
       TypeError: If `resolver` is no resolver, or a part of `resolver` or an
@@ -276,15 +268,11 @@ class RunConfig:
     """Describes the run of the chief in the cluster of a `TF_CONFIG`.
 
     For programs outside the cluster that need the shape of the cluster. The
-    result equals the `RunConfig` in the environment of the chief.
+    environment is not read.
 
     Args:
-      tf_config: The parsed value of a `TF_CONFIG`. Only "cluster" is read. The
-        environment is not read.
+      tf_config: The parsed value of a `TF_CONFIG`, with at least "cluster".
       **kwargs: Arguments of the constructor.
-
-    Returns:
-      A new object of this class.
 
     Raises:
       AttributeError: If `tf_config` is not a dict.
@@ -320,32 +308,20 @@ class RunConfig:
   service: Optional[dict] = _task_attribute(
       "service", '`TF_CONFIG["service"]`, a dict or `None`.')
 
-  model_dir: Optional[str] = _argument(
-      "model_dir", "Folder of checkpoints, or `None`.")
-  tf_random_seed: Optional[int] = _argument(
-      "tf_random_seed", "Seed of the graph, or `None`.")
-  save_summary_steps: Optional[int] = _argument(
-      "save_summary_steps", "Steps between summaries.")
-  save_checkpoints_steps: Optional[int] = _argument(
-      "save_checkpoints_steps", "Steps between checkpoints, or `None`.")
-  save_checkpoints_secs: Optional[float] = _argument(
-      "save_checkpoints_secs", "Seconds between checkpoints, or `None`.")
-  keep_checkpoint_max: Optional[int] = _argument(
-      "keep_checkpoint_max", "How many of the latest checkpoints to keep.")
+  model_dir: Optional[str] = _argument("model_dir")
+  tf_random_seed: Optional[int] = _argument("tf_random_seed")
+  save_summary_steps: Optional[int] = _argument("save_summary_steps")
+  save_checkpoints_steps: Optional[int] = _argument("save_checkpoints_steps")
+  save_checkpoints_secs: Optional[float] = _argument("save_checkpoints_secs")
+  keep_checkpoint_max: Optional[int] = _argument("keep_checkpoint_max")
   keep_checkpoint_every_n_hours: Optional[float] = _argument(
-      "keep_checkpoint_every_n_hours",
-      "Hours between checkpoints to keep for good.")
-  log_step_count_steps: Optional[int] = _argument(
-      "log_step_count_steps", "Steps between logs.")
-  device_fn: Optional[_DeviceFn] = _argument(
-      "device_fn", "From an operation to its device.")
-  protocol: Optional[str] = _argument(
-      "protocol", "Protocol of the server, or `None`.")
+      "keep_checkpoint_every_n_hours")
+  log_step_count_steps: Optional[int] = _argument("log_step_count_steps")
+  device_fn: Optional[_DeviceFn] = _argument("device_fn")
+  protocol: Optional[str] = _argument("protocol")
   session_creation_timeout_secs: Optional[float] = _argument(
-      "session_creation_timeout_secs", "Seconds to wait for a session.")
-  rereads_input: bool = _argument(
-      "rereads_input", "Whether resumed training reads and skips the batches "
-      "from before the interruption.")
+      "session_creation_timeout_secs")
+  rereads_input: bool = _argument("rereads_input")
 
   @property
   def cluster_spec(self) -> Any:
@@ -379,12 +355,6 @@ class RunConfig:
 
     `save_checkpoints_steps` sets `save_checkpoints_secs` to `None` and vice
     versa. `TF_CONFIG` is not read again.
-
-    Args:
-      **kwargs: Arguments of the constructor.
-
-    Returns:
-      A new object of the same class.
 
     Raises:
       TypeError: If an argument has a wrong type.

@@ -21,15 +21,10 @@ class ErrorTextTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
       ("one_line", "no such file", "no such file"),
-      ("more_lines", "  no such file\n\tand a traceback", "no such file"),
       ("ruler", f"\n{_RULER}\nUNAVAILABLE: closed\n{_RULER}\n",
        "UNAVAILABLE: closed"),
-      ("other_rulers", "----\n ____ \n\r\n*** closed ***", "*** closed ***"),
       ("root_errors", "2 root error(s) found.\n  (0) UNAVAILABLE: closed\n\t "
        "[[{{node a}}]]\n  (1) CANCELLED: other", "UNAVAILABLE: closed"),
-      ("heading_and_ruler",
-       f"Graph execution error:\n\n{_RULER}\nUNAVAILABLE: closed",
-       "UNAVAILABLE: closed"),
       ("another_task", "From /job:ps/replica:0/task:0:\nclosed", "closed"),
       ("nodes", "Graph execution error:\n\nDetected at node 'a' defined at (most "
        "recent call last):\n    File \"a.py\", line 9\n\nNode: 'a'\nDetected at "

@@ -167,12 +167,6 @@ class Panel:
     return text_x + self.page.text(
         text_x, y, text, 7.5, **page_lib.problem_style(not speed))
 
-  def _ensemble_costs(self):
-    """Returns the cost of ensembles, for the title; None for nothing."""
-    if self.plan.costs is None and self.plan.own_ensemble_cost is None:
-      return None
-    return (self.plan.ensemble_cost,)
-
   def _draw_title(self, y):
     plan = self.plan
     x = page_lib.MARGIN
@@ -183,10 +177,8 @@ class Panel:
     shape = (f"{len(self._plans)} equal plans of {shape}"
              if len(self._plans) > 1 else "A" + shape[1:])
     shape += "".join(
-        ", {} {}".format(noun, ", ".join(map(page_lib.format_number, weights)))
-        for noun, weights in (
-            ("costs", plan.costs), ("ensemble cost", self._ensemble_costs()),
-            ("sizes", plan.sizes)) if weights is not None)
+        f", {noun} {', '.join(map(page_lib.format_number, weights))}"
+        for noun, weights in plan.given_weights().items())
     y = self.page.paragraph(x, y + 0.04, shape, 2, 9)
     figures = self._figures
     time = figures["training_time"]

@@ -104,8 +104,7 @@ def _map_workers(plan, subnetworks, workers):
 def _map_ps(plan, subnetworks, ps):
   """Returns the subnetworks of each parameter server, in bins of the two axes.
 
-  That is, which part of the pairs of a subnetwork and a parameter server in a
-  bin are such that this holds variables of that: float64.
+  float64, the part of a bin's pairs whose server holds the subnetwork.
   """
   return sum(np.outer(subnetworks.add_up(group.subnetworks) /
                       subnetworks.counts, ps.add_up(group.ps) / ps.counts)
@@ -131,11 +130,7 @@ def _width(pixels, columns):
 
 
 class _HeatMap(panel_lib.Panel):
-  """The panel of a large cluster: heat maps of its workers and its ps.
-
-  A column is one or several workers or parameter servers, and a row is one or
-  several subnetworks.
-  """
+  """The panel of a large cluster: heat maps of its workers and its ps."""
 
   def __init__(self, page, legend, plans, number, worker_names):
     """Measures the panel."""

@@ -165,17 +165,6 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertEqual([-0.5, 3 * 334 - 0.5, 677.5, -0.5], list(artist.get_extent()))
     self.assertEqual((-0.5, 999.5), artist.axes.get_xlim())
 
-  def test_writes_the_numbers(self):
-    plan = _plan(_ROUND_ROBIN, 11, 4, 3)
-    written = collections.Counter(_texts(plan_picture.draw([plan])))
-    # Worker 9 trains two of the three. Columns have numbers too.
-    self.assertEqual([2.5, 3, 2.5], plan.effective_speeds().tolist())
-    self.assertEqual(3, plan.ensemble_speed())
-    self.assertEqual([3, 3, 6, 6], plan.load_per_ps().tolist())
-    self.assertEqual(
-        {"1/2": 2 + 1, "2.5": 2, "6": 2 + 1, "3": 2 + 2 + 2},
-        {number: written[number] for number in ("1/2", "2.5", "6", "3")})
-
   def test_writes_fractions(self):
     figure = _draw(
         (placement.BalancedStrategy((1, 2, 4.5)), 5, 2, 3, None, (10, 20, 45)))
@@ -204,25 +193,6 @@ class PlanPictureTest(parameterized.TestCase):
   def test_loads_are_short(self, size, *expected):
     texts = _texts(_draw((_ROUND_ROBIN, 3, 1, 1, None, [size / 1.5])))
     self.assertContainsSubset(expected, texts)
-
-  @level.gate
-  def test_panels_share_one_scale(self):
-    shapes = [(s, m, n, k) for m, n, k in ((6, 3, 3), (42, 20, 3), (30, 0, 60))
-              for s in (_ROUND_ROBIN, _DROP, _REPLICATION)]
-    figure = _draw(*shapes)
-    bars = _named(figure, r"plan-(\d)-subnetwork-(\d)-speed")
-    self.assertLen(bars, 6 * 3)
-    lengths = [
-        bar.get_width() / _plan(*shapes[int(match.group(1))]).effective_speeds()
-        [int(match.group(2))] for bar, match in bars]
-    np.testing.assert_allclose(lengths, lengths[0])
-    maps = [artist for artist, _ in _named(figure, "workers-train")]
-    self.assertLen(maps, 6)
-    self.assertLen({(m.get_clim(), m.to_rgba(1. / 3)) for m in maps}, 1)
-    limits = [a.get_xlim() for a in figure.axes
-              if [t.get_text() for t in a.get_xticklabels()] == ["0", "11"]]
-    # The ensembles of the round robin: 11 of 42 workers build them.
-    self.assertEqual([(0, 11 * 1.05)] * 3, limits)
 
   @parameterized.parameters(level.first([8, 60]))
   def test_speed_of_ensembles_has_the_scale_of_the_others(self, m):

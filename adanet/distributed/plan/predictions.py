@@ -111,7 +111,7 @@ class Predictions:
       return fractions_lib.Fraction(share.ensemble_fraction)
     cost = fractions_lib.Fraction(self.ensemble_cost)
     return cost / (cost + (
-        share.num_trained if self.costs is None else
+        len(share.trained) if self.costs is None else
         weights.exact_sum(self.costs[i] for i in share.trained)))
 
   def changed(self, num_workers: Optional[int] = None,
@@ -126,6 +126,17 @@ class Predictions:
     """`ensemble_cost`; None for the default value C / 3."""
     implied = implied_ensemble_cost(self.num_subnetworks, self.costs)
     return None if self.ensemble_cost == implied else self.ensemble_cost
+
+  def given_weights(self) -> Dict[str, Sequence[weights.Number]]:
+    """Returns the costs, the ensemble cost and the sizes that are known."""
+    given = {}
+    if self.costs is not None:
+      given["costs"] = self.costs
+    if given or self.own_ensemble_cost is not None:
+      given["ensemble cost"] = (self.ensemble_cost,)
+    if self.sizes is not None:
+      given["sizes"] = self.sizes
+    return given
 
   def _ask_for_ps(self) -> Optional[List[Indices]]:
     """Returns the parameter servers of each subnetwork; None if unknown."""

@@ -260,29 +260,6 @@ class PredictionsTest(parameterized.TestCase):
     self.assertAlmostEqual(slowest, float(plan.effective_speeds().min()))
     self.assertAlmostEqual(1 / slowest, plan.training_time())
 
-  @parameterized.parameters(1, 2, 5, 12)
-  def test_claims(self, num_rounds):
-    k, n = 4, 8
-    m = num_rounds * (k + 1)
-    replication, round_robin, shared_ps = (
-        plan_lib.PlacementPlan(strategy, m, n, k) for strategy in (
-            distributed.ReplicationStrategy(), distributed.RoundRobinStrategy(),
-            distributed.RoundRobinStrategy(dedicate_parameter_servers=False)))
-    self.assertEqual(m * n * k, replication.fetches_per_ps().sum())
-    self.assertEqual(2 * num_rounds * n, round_robin.fetches_per_ps().sum())
-    self.assertEqual(2 * num_rounds * n * k, shared_ps.fetches_per_ps().sum())
-    # The ensembles are a third of the work, and more than a round has for them.
-    for plan, num_trainers, built, num_duplicated, time in (
-        (replication, m, [k] * m, m - 1, 4 / 3 * k / m),
-        (round_robin, num_rounds, ([k] + [1] * k) * num_rounds, 0,
-         k / 3 / num_rounds)):
-      self.assertEqual([num_trainers] * k,
-                       plan.trainers_per_subnetwork().tolist())
-      self.assertEqual([num_trainers - 1] * k, plan.stale_gradients().tolist())
-      self.assertEqual(built, plan.subnetworks_per_worker().tolist())
-      self.assertEqual(num_duplicated, plan.duplicated_ensembles())
-      self.assertAlmostEqual(time, plan.training_time())
-
   def test_arrays_are_copies(self):
     plan = plan_lib.PlacementPlan(distributed.RoundRobinStrategy(), 7, 3, 2)
     for name in ("subnetworks_per_worker", "trained_per_worker",

@@ -105,8 +105,7 @@ def _subnetworks_text(parts, name):
 
 
 def _trained_text(groups, name):
-  """Returns the subnetworks that the groups in one row train, with fractions.
-  """
+  """Returns what the groups in one row train, with fractions of the time."""
   group = groups[0]
   ensemble = ["ensemble"] * group.builds_ensemble
   if len(groups) == 1 and group.fractions and (
@@ -182,15 +181,10 @@ def _ps_table(plan, subnetwork_names):
                   not gs[0].subnetworks), "parameter server")
 
 
-def _knows_costs(plan):
-  """Returns whether a plan knows the costs of subnetworks or ensembles."""
-  return plan.costs is not None or plan.own_ensemble_cost is not None
-
-
 def _weights_table(plan, subnetwork_names):
   """Returns a table of the costs and sizes that a plan knows."""
   columns = {}
-  if _knows_costs(plan):
+  if "ensemble cost" in plan.given_weights():
     columns["cost"] = plan.costs or (1,) * plan.num_subnetworks
   if plan.sizes is not None:
     columns["size"] = plan.sizes
@@ -247,7 +241,7 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
                      style="bold"),
       workers_table(plan, worker_names, subnetwork_names),
   ]
-  if _knows_costs(plan) or plan.sizes is not None:
+  if plan.given_weights():
     parts.append(_weights_table(plan, subnetwork_names))
   parts.append(_subnetworks_table(plan, subnetwork_names))
   if plan.ps_groups is None:
@@ -276,12 +270,9 @@ def _letters(plans):
 
 def _weights_text(plan):
   """Returns the costs and sizes that a plan knows, after a strategy's name."""
-  ensemble_cost = (plan.ensemble_cost,) if _knows_costs(plan) else None
   return "".join(
-      ", {} {}".format(noun, _arguments.shorten(", ".join(map(
-          _number, weights)))) for noun, weights in (
-              ("costs", plan.costs), ("ensemble cost", ensemble_cost),
-              ("sizes", plan.sizes)) if weights is not None)
+      f", {noun} {_arguments.shorten(', '.join(map(_number, weights)))}"
+      for noun, weights in plan.given_weights().items())
 
 
 def _compared_rows(figures):

@@ -31,10 +31,7 @@ Names = Optional[Sequence[str]]
 
 
 def _weights(name, given, strategy, num_subnetworks):
-  """Returns the checked costs or sizes as a tuple; None if all are 1.
-
-  Without given values, a `BalancedStrategy` provides the values.
-  """
+  """Returns the checked costs or sizes as a tuple; None if all are 1."""
   if given is None:
     if not isinstance(strategy, placement.BalancedStrategy):
       return None
@@ -46,11 +43,7 @@ def _weights(name, given, strategy, num_subnetworks):
 
 
 def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
-  """Returns the checked cost of a step of all ensembles.
-
-  Without a given value, a `BalancedStrategy` provides the value for the costs
-  of the strategy.
-  """
+  """Returns the checked cost of a step of all ensembles."""
   implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
   if given is None:
     if not isinstance(strategy, placement.BalancedStrategy) or (
@@ -329,10 +322,6 @@ _SHAPE = ("num_workers", "num_ps", "num_subnetworks", "costs", "sizes",
           "ensemble_cost")
 
 
-def _shape(plan):
-  return tuple(getattr(plan, name) for name in _SHAPE)
-
-
 def _to_json(value):
   """Returns a value of a plan as one for `json.dumps`."""
   if isinstance(value, Indices):
@@ -366,8 +355,8 @@ def alike(plans: Iterable[PlacementPlan]) -> List[List[int]]:
   groups: Dict[tuple, List[int]] = {}
   for number, plan in enumerate(plans):
     ps = number if plan.ps_groups is None else plan.ps_groups
-    groups.setdefault(
-        (_shape(plan), plan.worker_groups, ps), []).append(number)
+    shape = tuple(getattr(plan, name) for name in _SHAPE)
+    groups.setdefault((shape, plan.worker_groups, ps), []).append(number)
   return list(groups.values())
 
 

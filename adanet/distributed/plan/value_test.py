@@ -242,10 +242,7 @@ class ErrorsTest(parameterized.TestCase):
   @parameterized.parameters(
       (TypeError, "strategy='round_robin': expected an instance", "round_robin",
        3, 2, 1),
-      (TypeError, "strategy=<class ", distributed.RoundRobinStrategy, 3, 2, 1),
-      (ValueError, "num_workers=0: ", OURS[0], 0, 2, 1),
       (ValueError, "num_ps=-1: ", OURS[0], 3, -1, 1),
-      (ValueError, "num_subnetworks=0: ", OURS[0], 3, 2, 0),
       (ValueError, "num_workers=20001: expected at most 20,000 workers.",
        OURS[0], 20001, 2, 1),
       (ValueError, "num_workers=10000, num_subnetworks=1001: expected at most "
@@ -256,9 +253,6 @@ class ErrorsTest(parameterized.TestCase):
       (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
        OURS[0], 3, 2, 2, None, [1, 1e101]),
       (ValueError, "costs=[1, 1000", OURS[0], 3, 2, 2, [1, 10**400]),
-      (ValueError, "costs[1]=nan: expected a finite number greater than 0.",
-       OURS[0], 3, 2, 2, (1, float("nan"))),
-      (TypeError, "costs=5: expected 2 numbers", OURS[0], 3, 2, 2, 5),
       (ValueError, "ensemble_cost=-1: expected None, 0, or a number from "
        "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),
       (ValueError, "ensemble_cost=1e+101: expected None, 0, or ", OURS[0], 3, 2, 3,
