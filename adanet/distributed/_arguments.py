@@ -10,12 +10,8 @@ import numbers
 
 
 def show(value):
-  """Returns a value as a short line for an error, whatever its `repr` does."""
-  try:
-    text = " ".join(repr(value).split())
-  except Exception:  # pylint: disable=broad-except
-    text = object.__repr__(value)
-  return shorten(text)
+  """Returns a value as a short line for an error."""
+  return shorten(" ".join(repr(value).split()))
 
 
 def shorten(text):

@@ -116,7 +116,7 @@ class RoundRobinWorkersTest(parameterized.TestCase):
     self.assertEqual(repr(strategy), repr(copied))
     self.assertEqual(_built(strategy, 3), _built(copied, 3))
 
-  @parameterized.parameters(*level.first(_MAKERS[::-1]))
+  @parameterized.parameters(level.first(list(_MAKERS[::-1])))
   def test_decides_inside_a_function(self, make):
     # Whose Python AutoGraph converts, and ours with it.
     strategy = make()

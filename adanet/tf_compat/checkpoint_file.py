@@ -68,9 +68,6 @@ def readable(checkpoint: str) -> str:
 
   It is for this process alone, and only for reading. On a file system that is
   not local it is the prefix itself.
-
-  Args:
-    checkpoint: str, its prefix.
   """
   folder, name = os.path.split(checkpoint)
   if is_readable(folder) or "://" in folder:
@@ -88,11 +85,7 @@ def reader(checkpoint: str) -> Any:
 
 
 def is_there(checkpoint: str) -> bool:
-  """Returns whether a checkpoint has its index.
-
-  Args:
-    checkpoint: str, its prefix.
-  """
+  """Returns whether a checkpoint, given by its prefix, has its index."""
   return _tensorflow.v1.io.gfile.exists(checkpoint + ".index")
 
 
@@ -106,11 +99,7 @@ def _state(folder):
 def latest(folder: str) -> Optional[str]:
   """Returns the prefix of the latest checkpoint, which may not be there.
 
-  Args:
-    folder: str.
-
-  Returns:
-    Str; None if the file is not there, or names no checkpoint.
+  None if the file is not there, or names no checkpoint.
   """
   state = _state(folder)
   if state is None:
@@ -126,13 +115,9 @@ def latest(folder: str) -> Optional[str]:
 
 
 def kept(folder: str) -> List[str]:
-  """Returns the prefixes of the checkpoints in a folder that its file names.
+  """Returns the prefixes of a folder's checkpoints that its file names.
 
-  Args:
-    folder: str.
-
-  Returns:
-    List of str, the latest one last.
+  The latest one is the last.
   """
   state = _state(folder)
   paths = [os.path.join(folder, os.path.basename(path))
@@ -195,13 +180,7 @@ def saver_listeners(hook: Any) -> List[Any]:
 
 
 def add_listeners(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
-  """Gives the first of some hooks listeners.
-
-  Args:
-    hooks: `CheckpointSaverHook`s.
-    more_listeners: `CheckpointSaverListener`s; the hook's own ones are not
-      added again.
-  """
+  """Gives the first of some `CheckpointSaverHook`s listeners, each once."""
   for hook in hooks[:1]:
     told = saver_listeners(hook)
     told += [listener for listener in more_listeners if listener not in told]

@@ -25,8 +25,7 @@ TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
 def real_path(path: str) -> str:
   """Returns the one absolute path of a file, without symbolic links.
 
-  Args:
-    path: str. One with a scheme, such as "gs://", is returned as it is.
+  A path with a scheme, such as "gs://", is returned as it is.
   """
   return path if "://" in path else os.path.realpath(path)
 
@@ -107,15 +106,9 @@ def write_json(path: str, kind: Any, value: Any) -> None:
 
 def read_json(path: str, kind: Type[_T],
               skips_unknown: bool = False) -> Optional[_T]:
-  """Returns the value that `write_json` wrote.
+  """Returns the value that `write_json` wrote; see `typed_json.from_json`.
 
-  Args:
-    path: str.
-    kind: the type of the value.
-    skips_unknown: see `typed_json.from_json`.
-
-  Returns:
-    The value; None if there is no such file, or it is not of this type.
+  None if there is no such file, or its value is not of this type.
 
   Raises:
     tf.errors.OpError: it cannot be read.

@@ -75,16 +75,10 @@ def check_keras() -> None:
 
 
 def _named(owner: Any, name: str, purpose: str, seen: str = KERAS_3) -> Any:
-  """Returns an attribute of a module or an object of Keras's inside.
-
-  Args:
-    owner: the module or object; None for a module that is not there.
-    name: str, the attribute.
-    purpose: str, what adanet needs the attribute for.
-    seen: str, the releases with the attribute.
+  """Returns an attribute of Keras's inside, which adanet needs for a purpose.
 
   Raises:
-    RuntimeError: this release has no such attribute.
+    RuntimeError: only the releases `seen` have the attribute.
   """
   found = getattr(owner, name, None)
   if found is None:
@@ -132,10 +126,7 @@ def variable_in_the_making(name: str) -> Optional[Made]:
   """Returns Keras's variable that is being made; None outside of Keras 3.
 
   Only Keras's stack of name scopes tells the path of a variable before
-  TensorFlow's variable exists.
-
-  Args:
-    name: str, the name that Keras gives the variable.
+  TensorFlow's variable exists. `name` is Keras's name of the variable.
   """
   if loaded() is None:
     return None
@@ -173,10 +164,6 @@ def exclude_by_path(optimizer: Any, variables: List[Any]) -> None:
   """Lets Keras 3 search the names without weight decay in its own paths.
 
   Keras searches in the names in the graph, which begin with the builder's name.
-
-  Args:
-    optimizer: an optimizer of Keras 3.
-    variables: list of `keras.Variable`, which the optimizer trains.
   """
   pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
   if pattern is None:
@@ -191,12 +178,8 @@ def exclude_by_path(optimizer: Any, variables: List[Any]) -> None:
 def excluded_names(optimizer: Any) -> List[str]:
   """Returns the names of variables that weight decay leaves out.
 
-  Args:
-    optimizer: an optimizer of Keras 2 or 3.
-
   Raises:
-    ValueError: variables are left out themselves. Other graphs do not have
-      them.
+    ValueError: weight decay leaves out variables, which are of one graph.
   """
   if getattr(optimizer, "_exclude_from_weight_decay", None):
     raise ValueError(
@@ -213,9 +196,6 @@ def sum_over_one_replica(optimizer: Any) -> None:
   Keras adds up the gradients of all replicas. Where there is one, the sum
   changes nothing, but TensorFlow registers a gradient of the sum, which keeps
   the whole graph in memory until the process ends.
-
-  Args:
-    optimizer: an optimizer of Keras 2 or 3.
   """
   if _tensorflow.v2.distribute.has_strategy():
     return
@@ -255,12 +235,8 @@ def is_eager_keras_2(model: Any) -> bool:
 def numbers_of_keras_2(graph: Any, state: Dict[str, Any]) -> Dict[str, Any]:
   """Exchanges the numbers in the names of Keras 2's layers, such as dense_2.
 
-  Args:
-    graph: the graph that the names are of.
-    state: what this function has returned; {} for numbers that begin anew.
-
-  Returns:
-    The state before.
+  Returns the state before. With the state {} the numbers of the graph's layers
+  begin anew.
   """
   package = ("tf_keras" if _tensorflow.HAS_KERAS_3 else
              "tensorflow" if _tensorflow.IS_TENSORFLOW_1 else "keras")
@@ -298,7 +274,7 @@ def reason(error: BaseException) -> str:
   return text if isinstance(error, ValueError) else ""
 
 
-# Functions that assign for Keras 2, and their callers in Keras 2.
+# Functions that assign weights for Keras 2, and their callers in Keras 2.
 _ASSIGNING = frozenset(["batch_set_value", "load_own_variables", "restore"])
 _LOADING = ("load_model", "load_weights", "set_weights")
 
@@ -325,13 +301,10 @@ def _loading_function(ops):
 
 @contextlib.contextmanager
 def no_weights_loaded(owner: str) -> Iterator[None]:
-  """Checks that Keras 2 loads no weights into the default graph in a block.
+  """Raises a ValueError if Keras 2 loads weights into the default graph.
 
-  Args:
-    owner: str, the owner of the network, for messages.
-
-  Raises:
-    ValueError: it does.
+  In a graph, Keras 2 either gives the weights to a session of its own, or makes
+  ops that never run. Training would then start from random weights.
   """
   graph = _tensorflow.v1.get_default_graph()
   num_ops = len(graph.get_operations())

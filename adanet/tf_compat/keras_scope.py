@@ -122,11 +122,7 @@ def of_keras(variable: Any) -> Any:
 
 
 def _free_name(first):
-  """Returns a name of a variable, which no op of the default graph has yet.
-
-  Args:
-    first: str, the name if it is free; else it gets a number.
-  """
+  """Returns a name that no op has yet: `first`, with a number if need be."""
   graph = _tensorflow.v1.get_default_graph()
   name, number = first, 0
   while True:
@@ -156,11 +152,7 @@ class KerasScope:
   """
 
   def __init__(self, name: str) -> None:
-    """Makes the scope.
-
-    Args:
-      name: str, with which the names of variables begin.
-    """
+    """Makes the scope; the names of variables begin with `name`."""
     self._name = name
     self._state: Dict[str, Any] = {}
     self._state_of_keras_2: Dict[str, Any] = {}
@@ -335,8 +327,7 @@ class KerasScope:
   def updates(self, only_trainable: bool = False) -> List[Any]:
     """Returns the ops of the waiting assignments, each after all reads so far.
 
-    Args:
-      only_trainable: whether the rest go on waiting.
+    With `only_trainable`, the rest go on waiting.
 
     Raises:
       ValueError: a variable is assigned where that cannot wait.
@@ -346,11 +337,7 @@ class KerasScope:
         if variable.trainable or not only_trainable])
 
   def updates_of(self, variables: Sequence[Any]) -> List[Any]:
-    """Returns the ops of the waiting assignments to some variables.
-
-    Raises:
-      ValueError: see `updates`.
-    """
+    """Returns the ops of the waiting assignments to some variables."""
     if self._in_functions:
       raise ValueError(
           f"{self._in_functions[0]} is assigned in a branch, a loop or a "
@@ -396,11 +383,9 @@ def _scope_of(variable):
 
 
 def updates_of(variables: Sequence[Any]) -> List[Any]:
-  """Returns the ops of the waiting assignments to variables of Keras 3.
+  """Returns the ops of the waiting assignments to `keras.Variable`s.
 
-  Args:
-    variables: `keras.Variable`s. For a variable that was not made in a scope of
-      the default graph there is no op.
+  For a variable that was not made in a scope there is no op.
   """
   ops = []
   for variable in variables:

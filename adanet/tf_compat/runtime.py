@@ -65,9 +65,6 @@ def without_idle_tuning(dataset: Any) -> Any:
 
   The close of a session waits for that thread, which sleeps for up to a minute.
   A dataset with options of its own stays as it is.
-
-  Args:
-    dataset: `tf.data.Dataset` of the default graph.
   """
   options = _tensorflow.v1.data.Options()
   if hasattr(options, "autotune"):
@@ -95,13 +92,8 @@ _WORD = re.compile(r"[^\W_]")
 def error_line(error: BaseException) -> str:
   """Returns the first line of an error that says what is wrong.
 
-  Rulers, headings and the lines of a program that made an op are left out.
-
-  Args:
-    error: an error of any kind.
-
-  Returns:
-    The line; the name of the error's type if there is none.
+  Rulers, headings and the lines of a program that made an op are left out. The
+  name of the error's type if there is no other line.
   """
   for line in _DEFINITIONS.sub("", str(error)).splitlines():
     line = _NUMBER.sub("", line.strip())

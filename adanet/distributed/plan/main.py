@@ -158,14 +158,8 @@ def _read_tf_config(path):
 def _shape_of_tf_config(path):
   """Returns `(num_workers, num_ps, chief)` of the cluster in a `TF_CONFIG`.
 
-  The chief counts as a worker. Its job is "chief" or "master".
-
-  Args:
-    path: str, a file, or "-" for standard input; None for the variable of the
-      environment, which must be set.
-
-  Raises:
-    BadInput: the file cannot be read, or is no `TF_CONFIG` of a cluster.
+  The chief counts as a worker. Its job is "chief" or "master". `path` is a
+  file, "-" for standard input, or None for the variable of the environment.
   """
   source = "" if path is None else f"--tf_config={path}: "
   try:

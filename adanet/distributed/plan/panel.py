@@ -53,16 +53,10 @@ class Panel:
 
   def __init__(self, page, legend, plans, number, worker_names, num_rows,
                row_height, columns_width, speed_colors):
-    """Measures the panel.
+    """Measures the panel of plans that differ in their strategies only.
 
-    Args:
-      page, legend: the `Page` to draw on and its `Legend`.
-      plans: list of `PlacementPlan` that differ in their strategies only.
-      number: int, the place of the first of them among all.
-      worker_names: sequence of str; None for the names in a TF_CONFIG.
-      num_rows: int.
-      row_height, columns_width: in inches, of a row and of all columns.
-      speed_colors: sequence of str, for each subnetwork.
+    `number` is the place of the first of them among all plans, and
+    `columns_width` the width of all columns in inches.
     """
     self.page = page
     self.legend = legend

@@ -69,11 +69,10 @@ class _Axis:
 def _map_workers(plan, subnetworks, workers):
   """Returns the work of a plan's workers, in bins of the two axes.
 
-  Returns:
-    Three arrays. float64 [subnetwork bins, worker bins], the speed that a bin
-    of workers gives to a subnetwork, averaged over the bin of subnetworks. bool
-    of the same shape, whether a worker builds a subnetwork without training it.
-    bool [worker bins], whether a worker builds the ensemble.
+  float64 [subnetwork bins, worker bins], the speed that a bin of workers gives
+  to a subnetwork, averaged over the bin of subnetworks. bool of the same shape,
+  whether a worker builds a subnetwork without training it. bool [worker bins],
+  whether a worker builds the ensemble.
   """
   speeds = np.zeros((subnetworks.num_bins, workers.num_bins))
   runs = np.zeros(speeds.shape, bool)

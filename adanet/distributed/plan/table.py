@@ -57,7 +57,6 @@ def _namer(names):
 
 
 def _texts(name):
-  """Returns a function from `Indices` to their text."""
   return lambda indices: indices.to_text(name)
 
 
@@ -65,14 +64,14 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
   """Returns a table of groups, each in a row while they are few.
 
   Args:
-    columns: list of str, as for `new_table`.
-    groups: sequence of groups; the first field of each has its members.
-    key: function from a group to a hashable. If there are more than 20 groups,
-      groups with equal keys share a row.
-    to_text: function from `Indices` to their text.
-    cells: function from the groups of a row to the cells after the first, and
-      whether the row is a problem.
-    noun: str, for the members.
+    columns: as for `new_table`.
+    groups: the groups; the first field of each has its members.
+    key: from a group to a key. Of more than 20 groups, those of one key share a
+      row.
+    to_text: from `Indices` to their text.
+    cells: from the groups of a row to the cells after the first, and whether
+      the row is a problem.
+    noun: the name of a member.
   """
   has_row_each = len(groups) <= _MAX_ROWS
   rows = {}
