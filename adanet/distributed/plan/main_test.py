@@ -219,6 +219,16 @@ class PlanTest(MainTestCase):
       self.assertEqual(json.loads(json.dumps(dict(expected, version=1))),
                        self.compared("--strategy=" + name, *flags))
 
+  def test_all_plans_have_the_ensemble_cost_of_a_users_strategy(self):
+    self.write("mine.py", """
+from adanet import distributed
+class Mine(distributed.BalancedStrategy):
+  def __init__(self):
+    super().__init__(ensemble_cost=2)
+""")
+    self.assertEqual(
+        [2] * 5, self.compared("--strategy=mine:Mine")["ensemble_cost"])
+
   def test_strategy_of_a_user(self):
     self.write_strategy()
     flags = ["--strategy=mine:Mine"] + _shape_flags(4, 2, 3)
@@ -236,6 +246,8 @@ class PlanTest(MainTestCase):
   @parameterized.parameters(
       ("raise RuntimeError('two\\nlines')", 2, "adanet-plan: "
        "--strategy=mine:Mine: a decision failed: RuntimeError: two lines\n"),
+      ("raise SystemExit(0)", 2, "adanet-plan: "
+       "--strategy=mine:Mine: a decision failed: SystemExit: 0\n"),
       ("raise KeyboardInterrupt()", 130, ""))
   def test_strategy_that_raises(self, body, expected_code, expected_error):
     self.write_strategy(body)

@@ -202,6 +202,8 @@ class PlanPictureTest(parameterized.TestCase):
     self.assertAlmostEqual(
         _plan(*shape).ensemble_speed() / balanced.get_width(),
         3 / (m - 1) / round_robin.get_width())
+    maps = [artist for artist, _ in _named(figure, "workers-train")]
+    self.assertLen({artist.get_clim() for artist in maps}, int(m == 60))
     if m == 8:
       for bar, _ in _named(figure, r"plan-0-subnetwork-\d-speed"):
         self.assertAlmostEqual(balanced.get_width(), bar.get_width())

@@ -129,7 +129,7 @@ class Predictions:
 
   def given_weights(self) -> Dict[str, Sequence[weights.Number]]:
     """Returns the costs, the ensemble cost and the sizes that are known."""
-    given = {}
+    given: Dict[str, Sequence[weights.Number]] = {}
     if self.costs is not None:
       given["costs"] = self.costs
     if given or self.own_ensemble_cost is not None:

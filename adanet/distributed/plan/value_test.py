@@ -242,7 +242,9 @@ class ErrorsTest(parameterized.TestCase):
   @parameterized.parameters(
       (TypeError, "strategy='round_robin': expected an instance", "round_robin",
        3, 2, 1),
+      (ValueError, "num_workers=0: ", OURS[0], 0, 2, 1),
       (ValueError, "num_ps=-1: ", OURS[0], 3, -1, 1),
+      (ValueError, "num_subnetworks=0: ", OURS[0], 3, 2, 0),
       (ValueError, "num_workers=20001: expected at most 20,000 workers.",
        OURS[0], 20001, 2, 1),
       (ValueError, "num_workers=10000, num_subnetworks=1001: expected at most "
