@@ -8,14 +8,14 @@ without `tf.estimator` and without Keras.
 """
 
 from adanet.heads import export_output
-from adanet.heads.binary_class import BinaryClassHead
+from adanet.heads.classification import BinaryClassHead
+from adanet.heads.classification import MultiClassHead
+from adanet.heads.classification import MultiLabelHead
 from adanet.heads.head import Head
 from adanet.heads.head import HeadSpec
 from adanet.heads.mean_loss import LossTerm
-from adanet.heads.multi_class import MultiClassHead
 from adanet.heads.multi_head import MultiHead
-from adanet.heads.multi_label import MultiLabelHead
-from adanet.heads.regression import RegressionHead
+from adanet.heads.single_head import RegressionHead
 
 __all__ = [
     "BinaryClassHead",

@@ -13,7 +13,6 @@ shape, and `weights` is a float32 tensor that broadcasts to the shape, or None.
 """
 
 from adanet import tf_compat
-from adanet.heads import _losses
 
 _NUM_THRESHOLDS = 200  # Keras's default.
 
@@ -59,6 +58,12 @@ def _accumulate(scope, increments, *results):
     return [(result(*values), update_op) for result in results]
 
 
+def broadcast_weights(weights, values):
+  """Returns weights in the shape of `values`; ones if `weights` is None."""
+  ones = tf_compat.v1.ones_like(values)
+  return ones if weights is None else ones * weights
+
+
 def _ratio(numerator, denominator):
   return tf_compat.v1.div_no_nan(numerator, denominator)
 
@@ -66,7 +71,7 @@ def _ratio(numerator, denominator):
 def _sums(values, weights):
   v1 = tf_compat.v1
   values = v1.cast(values, v1.float32)
-  weights = _losses.broadcast_weights(weights, values)
+  weights = broadcast_weights(weights, values)
   return {
       "total": v1.reduce_sum(values * weights),
       "count": v1.reduce_sum(weights),
@@ -113,7 +118,7 @@ def precision_and_recall(labels, predictions, weights):
   def weight_of(condition):
     condition = v1.cast(condition, v1.float32)
     return v1.reduce_sum(
-        condition * _losses.broadcast_weights(weights, condition))
+        condition * broadcast_weights(weights, condition))
 
   def precision(true_positives, false_positives, unused_false_negatives):
     return _ratio(true_positives, true_positives + false_positives)
@@ -192,7 +197,7 @@ def areas_under_curves(labels, predictions, weights):
       v1.clip_by_value(predictions, 0., 1.))
   interval = v1.nn.relu(v1.ceil(predictions * num_intervals) - 1.)
   interval = v1.reshape(v1.cast(interval, v1.int32), [-1])
-  weights = _losses.broadcast_weights(weights, predictions)
+  weights = broadcast_weights(weights, predictions)
 
   def weight_by_interval(condition):
     return v1.unsorted_segment_sum(

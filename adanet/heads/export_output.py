@@ -9,7 +9,7 @@ import abc
 from typing import Any, Mapping
 
 from adanet import tf_compat
-from adanet.heads import _inputs
+from adanet.heads import _checks
 
 
 class ExportOutput(abc.ABC):
@@ -53,7 +53,7 @@ def _check_tensor(argument, value, dtype_fits, expected):
 def _serialized_examples(receiver_tensors, method):
   """Returns the only input of a `classify` or `regress` signature."""
   inputs = list(receiver_tensors.values())
-  if len(inputs) == 1 and _is_tensor(inputs[0], _inputs.is_string):
+  if len(inputs) == 1 and _is_tensor(inputs[0], _checks.is_string):
     return inputs[0]
   raise ValueError(
       f"receiver_tensors={' '.join(repr(dict(receiver_tensors)).split())}: a "
@@ -87,7 +87,7 @@ class ClassificationOutput(ExportOutput):
     if scores is not None:
       _check_tensor("scores", scores, _is_float, "a float tensor")
     if classes is not None:
-      _check_tensor("classes", classes, _inputs.is_string, "a string tensor")
+      _check_tensor("classes", classes, _checks.is_string, "a string tensor")
     self.scores = scores
     self.classes = classes
 

@@ -6,10 +6,10 @@ import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import heads
 from adanet import tf_compat
 from adanet.heads.testdata import head_cases
+from adanet.testing import level
 import numpy as np
 
 # The last ones have several heads.

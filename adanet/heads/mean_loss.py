@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The mean loss over the batches of an evaluation.
+"""The loss of a batch, and the mean loss over the batches of an evaluation.
 
 Batches differ in size; usually the last batch is shorter. The divisor of a
 batch's loss is the weight of the batch. So the mean is the loss of all
@@ -10,8 +10,7 @@ examples, regardless of the division into batches.
 from typing import Any, NamedTuple, Sequence, Tuple
 
 from adanet import tf_compat
-from adanet.heads import _inputs
-from adanet.heads import _losses
+from adanet.heads import _checks
 from adanet.heads import _metrics
 
 
@@ -36,6 +35,67 @@ class LossTerm(NamedTuple):
   weight: Any = 1.
 
 
+def _size(losses, weights):
+  del weights
+  return tf_compat.v1.size(losses)
+
+
+# From the weighted losses and the weights, of the same shape, to the divisor of
+# the sum of the weighted losses; None for no divisor. The first names are
+# TensorFlow 2's, the others are those of `tf.compat.v1.losses.Reduction`.
+_DIVISORS = {
+    "auto": _size,
+    "sum": None,
+    "sum_over_batch_size": _size,
+    "weighted_sum": None,
+    "weighted_sum_over_batch_size": _size,
+    "weighted_mean": lambda losses, weights: tf_compat.v1.reduce_sum(weights),
+    "weighted_sum_by_nonzero_weights":
+        lambda losses, weights: tf_compat.v1.count_nonzero(weights),
+}
+
+
+def check_reduction(loss_reduction):
+  """Checks that a `loss_reduction` is known."""
+  if loss_reduction not in _DIVISORS:
+    raise ValueError(f"loss_reduction={loss_reduction!r}: expected one of "
+                     f"{', '.join(map(repr, _DIVISORS))}.")
+
+
+def divisor(losses, weights, loss_reduction):
+  """Returns the divisor of the sum of the weighted losses of a batch.
+
+  See `reduce` for the arguments. Returns a float32 scalar; 1 for a reduction
+  that is a sum.
+  """
+  v1 = tf_compat.v1
+  divide = _DIVISORS[loss_reduction]
+  if divide is None:
+    return v1.constant(1.)
+  return v1.cast(
+      divide(losses, _metrics.broadcast_weights(weights, losses)), v1.float32)
+
+
+def reduce(losses, weights, loss_reduction):
+  """Returns the loss of a batch.
+
+  Args:
+    losses: tensor of shape `[D0, ..., DN]`.
+    weights: float32 tensor that broadcasts to the shape of `losses`, or None.
+    loss_reduction: str.
+
+  Returns:
+    Scalar of the dtype of `losses`.
+  """
+  v1 = tf_compat.v1
+  dtype = losses.dtype
+  losses = v1.cast(losses, v1.float32)
+  loss = v1.reduce_sum(losses * _metrics.broadcast_weights(weights, losses))
+  if _DIVISORS[loss_reduction] is not None:
+    loss = v1.div_no_nan(loss, divisor(losses, weights, loss_reduction))
+  return v1.cast(loss, dtype)
+
+
 def _reduction(head):
   """Returns the loss reduction of a head; None for an unknown reduction."""
   for part in (head, *getattr(head, "_heads", ())):
@@ -56,15 +116,15 @@ def _weight(head, features, logits):
   """
   v1 = tf_compat.v1
   reduction = _reduction(head)
-  if not _losses.is_known(reduction):
+  if reduction not in _DIVISORS:
     reduction = "auto"
   weights = None
   logits = v1.convert_to_tensor(v1.nest.flatten(logits)[0])
-  if _losses.divides_by_weights(reduction):
-    weights = _inputs.read_weights(
+  if _DIVISORS[reduction] not in (None, _size):
+    weights = _checks.read_weights(
         features, getattr(head, "_weight_column", None), logits, True,
         type(head).__name__)
-  return _losses.divisor(
+  return divisor(
       v1.ones(v1.concat([v1.shape(logits)[:-1], [1]], axis=0)), weights,
       reduction)
 

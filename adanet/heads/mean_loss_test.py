@@ -7,11 +7,11 @@ from typing import Any, Callable, Dict, NamedTuple
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import heads
 from adanet import tf_compat
 from adanet.heads import mean_loss
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies
 import numpy as np

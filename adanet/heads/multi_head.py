@@ -6,8 +6,7 @@ import collections.abc
 from typing import Any, Optional, Sequence, Tuple
 
 from adanet import tf_compat
-from adanet.heads import _arguments
-from adanet.heads import _inputs
+from adanet.heads import _checks
 from adanet.heads import _metrics
 from adanet.heads import export_output
 from adanet.heads import head
@@ -49,7 +48,7 @@ class MultiHead(head.Head):
         head, or `head_weights` does not have a weight for each head.
     """
     self._heads = tuple(heads or ())
-    self._head_weights = _arguments.check_heads(self._heads, head_weights)
+    self._head_weights = _checks.check_heads(self._heads, head_weights)
 
   @property
   def heads(self) -> Tuple[Any, ...]:
@@ -147,7 +146,7 @@ class MultiHead(head.Head):
     if isinstance(logits, collections.abc.Mapping):
       self._check_names("logits", logits)
       return logits
-    logits = _inputs.check_logits(
+    logits = _checks.check_logits(
         logits, self.logits_dimension, f"MultiHead {self.name!r}")
     sizes = [h.logits_dimension for h in self._heads]
     return dict(

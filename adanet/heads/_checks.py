@@ -1,16 +1,158 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and conversions of a head's input: logits, labels, weights, losses.
+"""Checks of a head's arguments, logits, labels and weights.
 
 Static mistakes raise a ValueError while the graph is built. Ops check the
-remaining conditions when the graph runs.
-
-Every function takes `owner`, the head's kind and name as str, for the errors.
+remaining conditions when the graph runs. `owner` is the head's kind and name
+as str, for the errors.
 """
 
 import collections.abc
+import inspect
+import numbers
 
 from adanet import tf_compat
+
+
+def check_integer(name, value, at_least):
+  """Returns an argument as an int, after checking its type and range."""
+  if (not isinstance(value, numbers.Integral) or isinstance(value, bool) or
+      value < at_least):
+    raise ValueError(f"{name}={value!r}: expected an integer of at least "
+                     f"{at_least}.")
+  return int(value)
+
+
+def check_weight_column(weight_column):
+  """Checks that `weight_column` is None, a str or a numeric column."""
+  if (weight_column is None or isinstance(weight_column, str) or
+      isinstance(getattr(weight_column, "key", None), str)):
+    return
+  raise TypeError(
+      f"weight_column={weight_column!r}: expected the name of a feature, or a "
+      "tf.feature_column.numeric_column.")
+
+
+def check_loss_fn(loss_fn):
+  """Checks the names of the parameters of a `loss_fn`; None is valid.
+
+  Returns:
+    The set of the optional arguments to pass to `loss_fn`: "features",
+    "loss_reduction", or both. As in `tf.estimator`, a `loss_reduction` with a
+    default value is not passed.
+  """
+  if loss_fn is None:
+    return set()
+  parameters = {
+      name: parameter
+      for name, parameter in inspect.signature(loss_fn).parameters.items()
+      if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD,
+                            parameter.KEYWORD_ONLY)}
+  missing = {"labels", "logits"} - set(parameters)
+  unknown = set(parameters) - {"labels", "logits", "features", "loss_reduction"}
+  if missing or unknown:
+    names = ", ".join(sorted(missing or unknown))
+    raise ValueError(
+        f"loss_fn={loss_fn!r}: " + (
+            f"it has no argument {names}" if missing else
+            f"no head has a value for its argument {names}") +
+        ". Expected loss_fn(labels, logits), with features and loss_reduction "
+        "if it needs them.")
+  reduction = parameters.get("loss_reduction")
+  is_passed = reduction is not None and reduction.default is reduction.empty
+  return {"features"} & set(parameters) | set(["loss_reduction"] * is_passed)
+
+
+def check_thresholds(thresholds):
+  """Returns thresholds as a tuple of numbers, after checking their range."""
+  thresholds = () if thresholds is None else tuple(thresholds)
+  for threshold in thresholds:
+    if not 0. < threshold < 1.:
+      raise ValueError(
+          f"thresholds={thresholds}: {threshold!r} is not between 0 and 1, "
+          "both excluded.")
+  return thresholds
+
+
+def check_label_vocabulary(label_vocabulary, n_classes):
+  """Returns the vocabulary as a tuple, or None without a vocabulary.
+
+  Args:
+    label_vocabulary: None, or a list or tuple of `n_classes` different str.
+    n_classes: int.
+  """
+  if label_vocabulary is None:
+    return None
+  if not isinstance(label_vocabulary, (list, tuple)):
+    raise ValueError(
+        f"label_vocabulary={label_vocabulary!r}: expected a list or tuple of "
+        "str.")
+  for label in label_vocabulary:
+    if not isinstance(label, (str, bytes)):
+      raise ValueError(
+          f"label_vocabulary: {label!r} is not a str. Leave label_vocabulary out "
+          "if the labels are integers from 0.")
+  if len(label_vocabulary) != n_classes:
+    raise ValueError(
+        f"label_vocabulary has {len(label_vocabulary)} items: expected "
+        f"{n_classes}, one for each class.")
+  if len(set(label_vocabulary)) != n_classes:
+    raise ValueError(
+        f"label_vocabulary={label_vocabulary!r}: a label occurs twice. "
+        f"Expected {n_classes} different ones.")
+  return tuple(label_vocabulary)
+
+
+def check_classes(classes, n_classes, label_vocabulary):
+  """Returns the ids of classes, given by id or label, as a tuple."""
+  argument = "classes_for_class_based_metrics"
+  ids = []
+  for given in () if classes is None else tuple(classes):
+    if isinstance(given, (str, bytes)):
+      if label_vocabulary is None or given not in label_vocabulary:
+        raise ValueError(f"{argument}: {given!r} is not in "
+                         f"label_vocabulary={label_vocabulary!r}.")
+      ids.append(label_vocabulary.index(given))
+    else:
+      class_id = check_integer(argument, given, 0)
+      if class_id >= n_classes:
+        raise ValueError(
+            f"{argument}: {class_id} is not a class. Expected integers below "
+            f"n_classes={n_classes}.")
+      ids.append(class_id)
+  return tuple(ids)
+
+
+def check_heads(heads, head_weights):
+  """Returns the weights of a `MultiHead`'s heads, after checking the arguments.
+
+  Args:
+    heads: tuple of heads.
+    head_weights: sequence of float, or None.
+
+  Returns:
+    tuple of float; 1. for each head if `head_weights` is None.
+  """
+  if not heads:
+    raise ValueError(f"heads={heads!r}: expected at least one head.")
+  names = []
+  for head in heads:
+    if not head.name:
+      raise ValueError(
+          f"heads: a {type(head).__name__} has no name. Give each head a "
+          "different one.")
+    if head.name in names:
+      raise ValueError(
+          f"heads: two have the name {head.name!r}. Give each head a different "
+          "one.")
+    names.append(head.name)
+  if not head_weights:
+    return (1.,) * len(heads)
+  if len(head_weights) != len(heads):
+    raise ValueError(
+        f"head_weights={head_weights!r}: expected {len(heads)}, one for each "
+        "head.")
+  return tuple(head_weights)
 
 
 def _show_shape(dimensions):
@@ -70,7 +212,6 @@ def check_labels(labels, dimension, logits, owner, what=""):
     labels: tensor of the same shape, or of `[D0, ..., DN]` if `dimension` is 1.
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
-    owner: str.
     what: str, a noun for labels, for the error.
   """
   v1 = tf_compat.v1
@@ -122,7 +263,6 @@ def check_losses(losses, dimension, logits, owner):
     losses: the return value of the `loss_fn`.
     dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
-    owner: str.
   """
   losses = tf_compat.v1.convert_to_tensor(losses)
   expected = logits.shape[:-1].concatenate([dimension])
@@ -164,7 +304,7 @@ def check_label_range(labels, highest, owner):
     return v1.identity(labels)
 
 
-def weight_feature(features, weight_column, owner):
+def _weight_feature(features, weight_column, owner):
   """Returns the weights from the features, float32, at least of rank 1."""
   v1 = tf_compat.v1
   key = weight_column if isinstance(weight_column, str) else weight_column.key
@@ -192,17 +332,6 @@ def weight_feature(features, weight_column, owner):
   return v1.cast(weights, v1.float32)
 
 
-def check_weights(weights, owner):
-  """Returns weights with a run-time check that no weight is below 0."""
-  v1 = tf_compat.v1
-  message = (f"weight_column: {owner} expects weights of at least 0. A loss_fn "
-             "that takes features can multiply by negative ones: ")
-  wrong = v1.gather_nd(weights, v1.where(v1.logical_not(weights >= 0.)))
-  with v1.control_dependencies([
-      v1.Assert(v1.equal(v1.size(wrong), 0), [message, wrong])]):
-    return v1.identity(weights)
-
-
 def read_weights(features, weight_column, logits, per_logit, owner):
   """Returns the weights of a batch, or None without a `weight_column`.
 
@@ -214,7 +343,6 @@ def read_weights(features, weight_column, logits, per_logit, owner):
     weight_column: None, str or a numeric column.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     per_logit: bool, whether each logit may have a separate weight.
-    owner: str.
 
   Returns:
     float32 tensor of shape `[D0, ..., DN, 1]` or, if `per_logit`,
@@ -223,7 +351,7 @@ def read_weights(features, weight_column, logits, per_logit, owner):
   if weight_column is None:
     return None
   v1 = tf_compat.v1
-  weights = weight_feature(features, weight_column, owner)
+  weights = _weight_feature(features, weight_column, owner)
   given = weights.shape
   if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
     weights = v1.expand_dims(weights, -1)
@@ -237,7 +365,11 @@ def read_weights(features, weight_column, logits, per_logit, owner):
     raise ValueError(f"{message}, but the shape is "
                      f"{_show_shape(given.as_list())} for logits of "
                      f"{_show_shape(logits.shape.as_list())}.")
-  weights = check_weights(weights, owner)
+  wrong = v1.gather_nd(weights, v1.where(v1.logical_not(weights >= 0.)))
+  with v1.control_dependencies([v1.Assert(v1.equal(v1.size(wrong), 0), [
+      f"weight_column: {owner} expects weights of at least 0. A loss_fn that "
+      "takes features can multiply by negative ones: ", wrong])]):
+    weights = v1.identity(weights)
   if weights.shape.is_fully_defined() and logits.shape.is_fully_defined():
     return weights
   shape = v1.shape(weights)
