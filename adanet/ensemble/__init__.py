@@ -4,12 +4,11 @@
 
 from adanet.ensemble.ensembler import Ensemble
 from adanet.ensemble.ensembler import Ensembler
-from adanet.ensemble.ensembler import TrainOpSpec
+from adanet.ensemble.ensembler import MeanEnsemble
+from adanet.ensemble.ensembler import MeanEnsembler
 from adanet.ensemble.fitted import FittedEnsembler
 from adanet.ensemble.fitted import GreedyEnsembler
 from adanet.ensemble.fitted import Member
-from adanet.ensemble.mean import MeanEnsemble
-from adanet.ensemble.mean import MeanEnsembler
 from adanet.ensemble.strategy import AllStrategy
 from adanet.ensemble.strategy import Candidate
 from adanet.ensemble.strategy import GrowStrategy
@@ -19,6 +18,7 @@ from adanet.ensemble.weighted import ComplexityRegularized
 from adanet.ensemble.weighted import ComplexityRegularizedEnsembler
 from adanet.ensemble.weighted import MixtureWeightType
 from adanet.ensemble.weighted import WeightedSubnetwork
+from adanet.subnetwork.generator import TrainOpSpec
 
 __all__ = [
     "AllStrategy",

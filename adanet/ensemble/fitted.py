@@ -15,7 +15,6 @@ from adanet.ensemble import selection
 from adanet.ensemble.ensembler import Ensembler
 from adanet.ensemble.weighted import ComplexityRegularized
 from adanet.ensemble.weighted import ComplexityRegularizedEnsembler
-import six
 
 
 class Member(NamedTuple):
@@ -35,7 +34,6 @@ class Member(NamedTuple):
   complexity: float
 
 
-@six.add_metaclass(abc.ABCMeta)
 class FittedEnsembler(Ensembler):
   """Combines networks by weights that are fitted after all networks trained.
 
@@ -112,7 +110,7 @@ def _check(name, value, is_valid, expected):
 
 
 def _is_count(value):
-  return isinstance(value, six.integer_types) and value >= 1
+  return isinstance(value, int) and value >= 1
 
 
 class GreedyEnsembler(FittedEnsembler):

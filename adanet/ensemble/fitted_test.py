@@ -24,10 +24,6 @@ class GreedyEnsemblerTest(parameterized.TestCase):
         **{"max_selections": 1, **arguments}).fit(
             members, lambda logits: abs(float(logits[0, 0]) - 1.)))
 
-  def test_name(self):
-    self.assertEqual("greedy", fitted.GreedyEnsembler().name)
-    self.assertEqual("mine", fitted.GreedyEnsembler(name="mine").name)
-
   @parameterized.parameters(
       ({"max_selections": 0}, "max_selections=0: expected an integer of at l"),
       ({"max_selections": 2.}, "max_selections=2.0: expected an integer"),

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for selection: properties, and a reference that is written plainly."""
+"""Tests for selection, against a reference that is written plainly."""
 
 import math
 
@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.ensemble import selection
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
@@ -58,6 +59,7 @@ def _reference(logits, loss, prices, max_selections, max_members):
 
 class SelectionTest(parameterized.TestCase):
 
+  @hypothesis.settings(max_examples=level.number(20, 100))
   @hypothesis.given(_problems(), st.integers(1, 10),
                     st.one_of(st.none(), st.integers(1, 4)))
   def test_is_the_reference(self, problem, max_selections, max_members):
@@ -71,42 +73,11 @@ class SelectionTest(parameterized.TestCase):
     self.assertEqual(
         _reference(logits, loss, prices, max_selections, max_members),
         list(found.weights))
-
-  @hypothesis.given(_problems(), st.integers(1, 30),
-                    st.one_of(st.none(), st.integers(1, 3)))
-  def test_what_always_holds(self, problem, max_selections, max_members):
-    logits, labels, prices = problem
-    loss = _loss_of(labels)
-    found = selection.select(
-        logits, loss, prices, max_selections, max_members)
-    self.assertLen(found.weights, len(logits))
-    self.assertAlmostEqual(1., sum(found.weights), places=9)
-    self.assertGreaterEqual(min(found.weights), 0.)
-    self.assertLen(found.picks, max_selections + 1)
-    if max_members is not None:
-      self.assertLessEqual(
-          sum(weight > 0 for weight in found.weights), max_members)
-    # It is never worse than the best network alone, and F is that of the
-    # weights.
-    self.assertLessEqual(found.objective, min(
-        loss(one) + price for one, price in zip(logits, prices)) + 1e-6)
+    # The objective is F of the weights.
     mean = sum(np.float32(w) * one for w, one in zip(found.weights, logits))
     self.assertAlmostEqual(
         loss(mean) + sum(w * p for w, p in zip(found.weights, prices)),
         found.objective, delta=1e-4 * (1 + abs(found.objective)))
-
-  @hypothesis.given(_problems(), st.randoms(use_true_random=False))
-  def test_order_of_networks(self, problem, random):
-    logits, labels, prices = problem
-    loss = _loss_of(labels)
-    order = list(range(len(logits)))
-    random.shuffle(order)
-    found = selection.select(logits, loss, prices)
-    other = selection.select([logits[i] for i in order], loss,
-                             [prices[i] for i in order])
-    # The same sums are made in the same order. Only losses of exactly 0 tie.
-    hypothesis.assume(found.objective > 1e-9)
-    self.assertEqual([found.weights[i] for i in order], list(other.weights))
 
   def test_of_equal_ones_the_first(self):
     same = np.ones([3, 2], np.float32)

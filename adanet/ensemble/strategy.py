@@ -6,8 +6,6 @@ import abc
 import collections
 from typing import Any, Iterable, List, Optional
 
-import six
-
 
 class Candidate(
     collections.namedtuple("Candidate", [
@@ -45,8 +43,7 @@ class Candidate(
         tuple(previous_ensemble_subnetwork_builders or ()))
 
 
-@six.add_metaclass(abc.ABCMeta)
-class Strategy:
+class Strategy(abc.ABC):
   """Turns the builders of an iteration into candidates.
 
   For example::

@@ -17,9 +17,7 @@ from typing import Any, Iterable, Optional
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.ensemble import shapes
-from adanet.ensemble.ensembler import Ensemble
-from adanet.ensemble.ensembler import Ensembler
+from adanet.ensemble import ensembler
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import optimizers
 
@@ -80,7 +78,7 @@ class ComplexityRegularized(
     collections.namedtuple("ComplexityRegularized", [
         "weighted_subnetworks", "bias", "logits", "subnetworks",
         "complexity_regularization"
-    ]), Ensemble):
+    ]), ensembler.Ensemble):
   """A weighted sum of subnetworks plus a bias.
 
   For example, in `Builder.build_subnetwork`::
@@ -207,7 +205,7 @@ def _times_matrix(last_layer, weight, rank):
   return tf.reshape(rows, [tf.shape(last_layer)[0], -1, logits_size])
 
 
-class ComplexityRegularizedEnsembler(Ensembler):
+class ComplexityRegularizedEnsembler(ensembler.Ensembler):
   """Learns the mixture weights of equation (4). See the module's docstring.
 
   For example::
@@ -262,11 +260,10 @@ class ComplexityRegularizedEnsembler(Ensembler):
           f"{', '.join(_TYPES)}. Use adanet.ensemble.MixtureWeightType.")
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
-      if value is None or isinstance(value, (str, bytes)):
+      if value is None or isinstance(value, (str, bytes)) or (
+          isinstance(value, float) and math.isnan(value)):
         raise ValueError(
             f"{argument}={value!r}: expected a number of at least 0.")
-      if isinstance(value, float) and math.isnan(value):
-        raise ValueError(f"{argument}=nan: expected a number of at least 0.")
     self._optimizer = optimizers.for_any_graph(optimizer)
     self._mixture_weight_type = mixture_weight_type
     self._mixture_weight_initializer = mixture_weight_initializer
@@ -293,7 +290,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
     """
     parts = _previous_weights(previous_ensemble, previous_ensemble_subnetworks)
     parts += [(subnetwork, None) for subnetwork in subnetworks]
-    shapes.check_same_heads([subnetwork for subnetwork, _ in parts])
+    ensembler.check_same_heads([subnetwork for subnetwork, _ in parts])
     heads = _heads(parts[0][0])
     # Keras losses, which have no logits dimension, take outputs of any rank.
     ranks = (1, 2) if logits_dimension is not None else (1, 2, 3, 4, 5)
@@ -315,7 +312,7 @@ class ComplexityRegularizedEnsembler(Ensembler):
     logits = []
     for head, bias in zip(heads, biases):
       terms = [head.of(w.logits) for w in weighted_subnetworks]
-      shapes.check_compatible("logits", terms)
+      ensembler.check_compatible("logits", terms)
       logits.append(sum(terms, bias))
     return ComplexityRegularized(
         weighted_subnetworks,

@@ -6,11 +6,11 @@ import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import ensemble
 from adanet import subnetwork
 from adanet import tf_compat
 from adanet.testing import graphs
+from adanet.testing import level
 import numpy as np
 
 _SCALAR = ensemble.MixtureWeightType.SCALAR
@@ -86,7 +86,7 @@ class BuildEnsembleTest(graphs.GraphTestCase):
   @parameterized.parameters(level.first([
       (_MATRIX, True, True), (_SCALAR, False, False), (_SCALAR, False, True),
       (_SCALAR, True, False), (_VECTOR, False, False), (_VECTOR, True, True),
-      (_MATRIX, False, False)], 2))
+      (_MATRIX, False, False)]))
   def test_table(self, weight_type, multi_head, warm_start):
     tf = tf_compat.v1
     with tf.variable_scope("previous"):
@@ -340,7 +340,7 @@ class BadValueTest(graphs.GraphTestCase):
       (dict(mixture_weight_type="tensor"),
        "^mixture_weight_type='tensor': expected one of scalar, vector, matrix"),
       (dict(adanet_lambda=float("nan")), "^adanet_lambda=nan"),
-      (dict(adanet_beta=np.float64("nan")), "^adanet_beta=nan"),
+      (dict(adanet_beta=np.float64("nan")), "^adanet_beta=.*nan"),
       (dict(optimizer="Momentum"), "^optimizer='Momentum': expected a name"))
   def test_argument(self, kwargs, message):
     with self.assertRaisesRegex(ValueError, message):
@@ -389,15 +389,6 @@ class BadValueTest(graphs.GraphTestCase):
     with self.assertRaisesRegex(ValueError, "expected the same heads"):
       _build(ensemble.ComplexityRegularizedEnsembler(),
              _subnetworks(multi_head=True, count=1) + _subnetworks(count=1))
-
-
-class NameTest(absltest.TestCase):
-
-  def test_name(self):
-    self.assertEqual("complexity_regularized",
-                     ensemble.ComplexityRegularizedEnsembler().name)
-    self.assertEqual(
-        "other", ensemble.ComplexityRegularizedEnsembler(name="other").name)
 
 
 if __name__ == "__main__":

@@ -417,7 +417,7 @@ class GoldenTest(parameterized.TestCase):
                      "this TensorFlow has no tf.estimator")
 class EstimatorHeadsTest(parameterized.TestCase):
 
-  @parameterized.named_parameters(_NAMED_CASES)
+  @parameterized.named_parameters(level.first(_NAMED_CASES))
   def test_golden_file(self, case):
     if tf_compat.IS_TENSORFLOW_1:
       self.skipTest("the golden file is of a later tf.estimator")
@@ -426,7 +426,7 @@ class EstimatorHeadsTest(parameterized.TestCase):
         _differences(_golden().get(case.name, {}), found),
         f"{json.dumps(case.name)}: {json.dumps(found, sort_keys=True)}")
 
-  @parameterized.named_parameters(_METRIC_CASES)
+  @parameterized.named_parameters(level.first(_METRIC_CASES))
   def test_any_batches(self, case):
     with v1.Graph().as_default():
       inputs = _Inputs(case)

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the mean ensemble."""
+"""Tests of the names of ensemblers, and of the mean ensemble."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -27,9 +27,12 @@ def _build(ensembler, subnetworks, previous_subnetworks=None):
 
 class MeanEnsembleTest(graphs.GraphTestCase):
 
-  def test_name(self):
-    self.assertEqual("mean", ensemble.MeanEnsembler().name)
-    self.assertEqual("other", ensemble.MeanEnsembler(name="other").name)
+  @parameterized.parameters(
+      (ensemble.ComplexityRegularizedEnsembler, "complexity_regularized"),
+      (ensemble.GreedyEnsembler, "greedy"), (ensemble.MeanEnsembler, "mean"))
+  def test_name(self, ensembler, expected):
+    self.assertEqual(expected, ensembler().name)
+    self.assertEqual("other", ensembler(name="other").name)
 
   def test_mean_of_logits(self):
     subnetworks = [_subnetwork([[9.]], [[1.], [2.]]),
