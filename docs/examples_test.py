@@ -7,7 +7,7 @@ Each must print what the page says: a program, the next block of text; a command
 last line `...` stands for more. A program goes on after the ones before it on
 its page, and may begin with some that print nothing. Those of the README are
 one file, which prints what all of them do. The reports are those of
-`adanet.history.example`.
+`adanet.testing.histories`.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import tf_compat
 from adanet.distributed.plan import main as plan_main
-from adanet.history import example
 from adanet.history import main as report_main
 from adanet.launch import main as launch_main
+from adanet.testing import histories
+from adanet.testing import level
 from adanet.testing import processes
 from docs import pages
 
@@ -70,7 +70,7 @@ class ExamplesTest(parameterized.TestCase):
     os.chdir(self.create_tempdir().full_path)
     with open("train.py", "w", encoding="utf-8"):
       pass
-    example.write(example.search(), "digits")
+    histories.write(histories.search(), "digits")
 
   @parameterized.parameters(*(
       page for page in _PAGES

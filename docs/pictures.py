@@ -8,9 +8,9 @@ import os
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import picture as plan_picture
-from adanet.history import example
 from adanet.history import history as history_lib
 from adanet.history import records
+from adanet.testing import histories
 import runfiles
 
 
@@ -76,5 +76,5 @@ def draw_all(folder):
   for name, plans in pictures.items():
     with open(os.path.join(folder, name + ".svg"), "wb") as f:
       plan_picture.write(plans, f, "svg")
-  example.search().picture(os.path.join(folder, "report.svg"))
+  histories.search().picture(os.path.join(folder, "report.svg"))
   _digits().picture(os.path.join(folder, "digits.svg"))

@@ -32,7 +32,6 @@ _MODULES = (
     ("adanet", "adanet.estimator.exporters"),
     ("adanet", "adanet.estimator.prediction"),
     ("leaderboard", "adanet.history"),
-    ("leaderboard", "adanet.history.leaderboard"),
     ("report", "adanet.history.records"),
     ("report", "adanet.history.history"),
     ("adanet", "adanet.inputs"),
@@ -52,10 +51,10 @@ _SEAMS = frozenset("""
     estimator.auto_networks estimator.best_ensemble estimator.estimator
     estimator.prediction.predict estimator.saved_model estimator.specs
     estimator.train_and_evaluate
-    history.leaderboard.rows history.records.JSON_VERSION
+    history.history.rows history.records.JSON_VERSION
     history.records.Records history.records.added history.records.dumps
     history.records.iteration_record history.records.loads
-    history.records.to_json history.records.total_seconds
+    history.records.to_json
     history.records.undecided_event history.records.undecided_record
     history.records.with_tasks launch log progress search
     tf_compat.checkpoint_file tf_compat.files tf_compat.keras_internals

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from adanet import _submodules
 
-__all__ = ["history", "leaderboard", "read", "records"]
+__all__ = ["history", "read", "records"]
 
 if TYPE_CHECKING:
   from adanet.history import history
-  from adanet.history import leaderboard
   from adanet.history import records
 else:
-  __getattr__ = _submodules.importer(
-      __name__, "history", "leaderboard", "records")
+  __getattr__ = _submodules.importer(__name__, "history", "records")
 
 
 def read(model_dir: str) -> "history.History":

@@ -1,14 +1,59 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a search as a value."""
+"""The history of a search as a value, and its leaderboard."""
 
 import os
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
+from adanet.history import overview
 from adanet.history import records
 
 # Tables need Rich and pictures Matplotlib, both imported at first use.
 # pylint: disable=g-import-not-at-top
+
+
+class Row(NamedTuple):
+  """A candidate ensemble, or a trained network.
+
+  For example::
+
+      best = adanet.report("digits").leaderboard()[:1]
+      print(best)
+
+  Attributes:
+    name: str.
+    kind: str, "ensemble" or "network".
+    iteration: int, the iteration of the training; for an ensemble, the last
+      iteration with the ensemble as a candidate.
+    won: bool, whether an ensemble won the iteration, or whether a network is
+      part of the last winner.
+    metric: str, the name of `value`.
+    value: float, the compared value of an ensemble; for a network, the head's
+      loss of the network alone on the evaluator's data, which is known only
+      with fitted ensembles. None if unknown.
+    networks: int, the number of networks.
+    weight: float, the weight of a network in the last winner: 0 for a network
+      outside the last winner, and None without mixture weights.
+    train_loss: float, the loss of a network's last step; None if unknown.
+    steps: int, the training steps of a network; 0 if not trained.
+    global_step: int, the global step at the end of the iteration.
+    seconds: float, the duration of the iteration, or of a network's steps.
+    weights: dict from the networks of an ensemble to the mean absolute weights,
+      each None without mixture weights.
+  """
+  name: str
+  kind: str
+  iteration: int
+  won: bool
+  metric: str
+  value: Optional[float]
+  networks: int = 1
+  weight: Optional[float] = None
+  train_loss: Optional[float] = None
+  steps: Optional[int] = None
+  global_step: Optional[int] = None
+  seconds: Optional[float] = None
+  weights: Dict[str, Optional[float]] = {}
 
 
 class History(records.Records):
@@ -59,24 +104,22 @@ class History(records.Records):
 
     Returns:
       A `pandas.DataFrame` where pandas is installed, otherwise a list of dicts.
-      The columns are the attributes of `adanet.history.leaderboard.Row`.
+      The columns are the attributes of `Row`.
     """
-    from adanet.history import leaderboard
-    rows = [row._asdict() for row in leaderboard.rows(self)]
+    found = [row._asdict() for row in rows(self)]
     try:
       import pandas
     except ModuleNotFoundError:
-      return rows
-    return pandas.DataFrame(rows)
+      return found
+    return pandas.DataFrame(found)
 
   def to_json_dict(self) -> Dict[str, Any]:
     """Returns the history with the leaderboard as a value for `json.dumps`.
 
     NaN becomes the string "NaN".
     """
-    from adanet.history import leaderboard
     return dict(super().to_json_dict(), leaderboard=[
-        records.to_json(row) for row in leaderboard.rows(self)])
+        records.to_json(row) for row in rows(self)])
 
   def html(self) -> str:
     """Returns the tables and the picture as a page of HTML.
@@ -110,3 +153,31 @@ class History(records.Records):
     """
     from adanet.history import picture
     picture.write(self, os.fspath(path))
+
+
+def rows(search: records.Records) -> List[Row]:
+  """Returns a row for each candidate and network. See `History.leaderboard`."""
+  by_name: Dict[str, Row] = {}
+  for record in reversed(search.iterations):
+    for candidate in overview.best_first(record):
+      by_name.setdefault(candidate.name, Row(
+          candidate.name, "ensemble", record.iteration,
+          candidate.name == record.winner, record.metric_name, candidate.value,
+          len(candidate.subnetworks), global_step=record.global_step,
+          seconds=record.seconds,
+          weights=dict(zip(candidate.subnetworks, candidate.weights))))
+    for row in _networks(record, search.final):
+      by_name.setdefault(row.name, row)
+  return list(by_name.values())
+
+
+def _networks(record: records.IterationRecord,
+              final: Optional[records.CandidateRecord]) -> Iterator[Row]:
+  """Yields the rows of the networks of an iteration, the best first."""
+  members = dict(zip(final.subnetworks, final.weights)) if final else {}
+  for name, network in overview.networks_best_first(record).items():
+    yield Row(
+        name, "network", record.iteration, name in members, "loss",
+        network.held_out_loss, weight=members.get(name, 0.),
+        train_loss=network.loss, steps=network.steps,
+        global_step=record.global_step, seconds=network.seconds)

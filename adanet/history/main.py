@@ -39,8 +39,6 @@ _FORMAT = flags.DEFINE_enum(
     "format", "table", ["table", "json", "html"],
     "What to print: tables, JSON, or a page with tables and picture.",
     flag_values=_COMMAND.flags)
-_JSON = flags.DEFINE_boolean(
-    "json", False, "The same as --format=json.", flag_values=_COMMAND.flags)
 
 
 def _read(arguments: Sequence[str]) -> Any:
@@ -91,14 +89,12 @@ def _draw(report: Any) -> None:
 
 def _run(arguments: Sequence[str]) -> int:
   """Prints and draws the formats that the flags ask for."""
-  if _JSON.value and _FORMAT.value == "html":
-    raise command.BadInput("--json --format=html: expected one of them")
   report = _read(arguments)
   _draw(report)
   with command.standard_output() as output:
     if _FORMAT.value == "html":
       output.write(report.html())
-    elif _JSON.value or _FORMAT.value == "json":
+    elif _FORMAT.value == "json":
       output.write(json.dumps(
           report.to_json_dict(), indent=2, allow_nan=False) + "\n")
     else:

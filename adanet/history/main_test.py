@@ -15,12 +15,11 @@ from xml.dom import minidom
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.core import selection
-from adanet.testing import level
-from adanet.history import example
 from adanet.history import main
 from adanet.history import records
-from adanet.history import store
+from adanet.testing import histories
 from adanet.testing import hypothesis_profile
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 
@@ -96,8 +95,8 @@ class MainTest(parameterized.TestCase):
     super().setUp()
     self.folder = self.create_tempdir().full_path
     self.model_dir = os.path.join(self.folder, "digits")
-    self.report = example.search()._replace(model_dir=self.model_dir)
-    example.write(self.report, self.model_dir)
+    self.report = histories.search()._replace(model_dir=self.model_dir)
+    histories.write(self.report, self.model_dir)
     # The fingerprint of a search of an Estimator.
     with open(os.path.join(self.model_dir, "search.json"), "w") as f:
       f.write("{}")
@@ -109,20 +108,14 @@ class MainTest(parameterized.TestCase):
     self.assertEqual((0, str(self.report), ""), _run(self.model_dir))
 
   def test_json(self):
-    code, output, error = _run_here("--json", self.model_dir)
+    code, output, error = _run_here("--format=json", self.model_dir)
     self.assertEqual((0, ""), (code, error))
     content = json.loads(output)
     self.assertEqual(self.report.to_json_dict(), content)
-    self.assertEqual((0, output, ""), _run_here("--format=json", self.model_dir))
     self.assertEqual(
         ["version", "model_dir", "iterations", "tasks", "evaluations",
          "undecided", "end", "leaderboard"],
         list(content))
-
-  def test_two_formats(self):
-    code, output, error = _run_here("--json", "--format=html", self.model_dir)
-    self.assertEqual((2, ""), (code, output))
-    self.assertIn("--json --format=html: expected one of them", error)
 
   def test_page(self):
     code, output, error = _run_here("--format=html", self.model_dir)
@@ -160,10 +153,7 @@ class MainTest(parameterized.TestCase):
   def test_bad_input(self, expected, *args):
     self.addCleanup(os.chdir, os.getcwd())
     os.chdir(self.folder)
-    output, error = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(error):
-      code = main.main(["adanet-report", *args])
-    self._assert_fails(expected, code, output.getvalue(), error.getvalue())
+    self._assert_fails(expected, *_run_here(*args))
 
   @parameterized.parameters(
       ("--picture: path='a.jpg': expected a file that ends", "a.jpg"),
@@ -190,7 +180,7 @@ class MainTest(parameterized.TestCase):
   def test_help(self):
     code, output, error = _run_here("--help")
     self.assertEqual((0, ""), (code, error))
-    for text in ("adanet-report /tmp/digits\n", "--picture", "--[no]json"):
+    for text in ("adanet-report /tmp/digits\n", "--picture", "--format"):
       self.assertIn(text, output)
 
   def _assert_harmless(self, text):
@@ -208,18 +198,17 @@ class MainTest(parameterized.TestCase):
   def _small_search(self):
     """Writes a record of each kind; returns the texts of their files."""
     folder = self._path("small")
-    search = example.search(1, 1, 0, ("a",))
+    search = histories.search(1, 1, 0, ("a",))
     record, = search.iterations
-    example.write(search._replace(iterations=(record._replace(
+    histories.write(search._replace(iterations=(record._replace(
         subnetworks={name: network._replace(held_out_loss=.25, seconds=.5)
                      for name, network in record.subnetworks.items()},
         fit=selection.Fit({"t0_a": 1.}, .25, 1, "t0_a", .25)),),
-                                  tasks=(), evaluations=()), folder)
-    history = store.Store(folder)
-    history.write_task(self.report.tasks[1])
-    history.write_evaluation(self.report.evaluations[0])
-    history.write_undecided(records.UndecidedRecord(
-        1, 9, "loss", "t1_a", .5, "t1_b", .25, 2, untrained=("t1_c",)))
+                                    tasks=self.report.tasks[1:2],
+                                    evaluations=self.report.evaluations[:1],
+                                    undecided=records.UndecidedRecord(
+                                        1, 9, "loss", "t1_a", .5, "t1_b", .25,
+                                        2, untrained=("t1_c",))), folder)
     texts = {}
     for inner, _, names in os.walk(folder):
       for name in names:
@@ -267,9 +256,7 @@ class MainTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("iteration-1.json", '"seconds": NaN'),
-      ("iteration-1.json", '"seconds": 1e999'),
       ("iteration-1.json", f'"global_step": {10**400}'),
-      ("iteration-1/worker-0.json", f'"bytes": {10**400}'),
       ("iteration-1/worker-0.json", '"total_seconds": "NaN"'))
   def test_number_that_cannot_be_shown(self, file, replaced):
     path = self._path("digits", "history", file)
@@ -288,7 +275,7 @@ class MainTest(parameterized.TestCase):
   @parameterized.parameters("table", "json", "html")
   def test_escape_sequences(self, form):
     model_dir = self._path("digits\x1b[31m")
-    example.write(example.search(2, 2, 1, ("a$",) + _ESCAPES), model_dir)
+    histories.write(histories.search(2, 2, 1, ("a$",) + _ESCAPES), model_dir)
     picture = self._path("a.svg")
     code, output, errors = _run_here(model_dir, "--format=" + form, *[
         "--picture=" + picture] * (form == "html"))
@@ -299,10 +286,10 @@ class MainTest(parameterized.TestCase):
 
   def test_escape_sequences_of_a_warning(self):
     model_dir = self._path("digits\x1b[31m")
-    example.write(self.report, model_dir)
+    histories.write(self.report, model_dir)
     path = os.path.join(model_dir, "history", "iteration-1.json")
     with open(path, "w") as f:
-      json.dump({"version": 5, "\x1b[31mred": 1}, f)
+      json.dump({"version": 1, "\x1b[31mred": 1}, f)
     for args in [], ["\x1b[31m"]:
       _, output, errors = _run_here(model_dir, *args)
       self._assert_harmless(output)
@@ -310,8 +297,9 @@ class MainTest(parameterized.TestCase):
       self.assertEqual(1, errors.count("\n"))
 
   def test_name_that_no_terminal_can_show(self):
-    store.Store(self.model_dir).write_iteration(records.IterationRecord(
-        3, (records.CandidateRecord("a\ud800\u2713", 1.),), "a\ud800\u2713"))
+    histories.write(self.report._replace(iterations=(records.IterationRecord(
+        3, (records.CandidateRecord("a\ud800\u2713", 1.),),
+        "a\ud800\u2713"),)), self.model_dir)
     code, output, error = _run(self.model_dir)
     self.assertEqual((0, ""), (code, error))
     self.assertIn("Iteration 3", output)

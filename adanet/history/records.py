@@ -9,12 +9,12 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 from adanet import typed_json
 from adanet.core import events
 from adanet.core import selection
-from adanet.history import record_numbers
+
 
 #: The version of the files. Changes that older code cannot read increase it.
-JSON_VERSION = 5
-# Older files lack some attributes, which have default values.
-_READABLE_VERSIONS = (1, 2, 3, 4, 5)
+JSON_VERSION = 1
+_INT64 = range(-2**63, 2**63)
+_MAX_SECONDS = 1e12  # 30,000 years.
 
 
 class CandidateRecord(NamedTuple):
@@ -141,7 +141,7 @@ class TaskRecord(NamedTuple):
     losses: dict from the name of a subnetwork or ensemble to the loss of the
       last training step in this task.
     total_seconds: float, the duration including the time before the loop, such
-      as for building the graph; None if unknown.
+      as for building the graph; 0 for a ps.
     has_ended: bool, whether the loop has ended. Stays False for a killed task.
     step_seconds: dict from the name of a subnetwork or ensemble to the time of
       all training steps in this task.
@@ -154,7 +154,7 @@ class TaskRecord(NamedTuple):
   bytes: Optional[int] = None
   ensembles: Tuple[str, ...] = ()
   losses: Dict[str, float] = {}
-  total_seconds: Optional[float] = None
+  total_seconds: float = 0.
   has_ended: bool = True
   step_seconds: Dict[str, float] = {}
 
@@ -351,8 +351,7 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
       bytes=before.bytes if record.bytes is None else record.bytes,
       ensembles=tuple(dict.fromkeys(before.ensembles + record.ensembles)),
       losses=dict(before.losses, **record.losses),
-      total_seconds=None if record.total_seconds is None else
-      total_seconds(before) + record.total_seconds,
+      total_seconds=before.total_seconds + record.total_seconds,
       has_ended=record.has_ended)
 
 
@@ -360,13 +359,6 @@ def _sums(before, after):
   """Returns the sum of the values of two dicts for each name."""
   return {name: before.get(name, 0) + after.get(name, 0)
           for name in {**before, **after}}
-
-
-def total_seconds(record: TaskRecord) -> float:
-  """Returns the duration of a task; of only the loop, if no more is known."""
-  if record.total_seconds is None:
-    return record.seconds
-  return record.total_seconds
 
 
 def with_tasks(record: IterationRecord,
@@ -405,6 +397,22 @@ def dumps(record: Any) -> str:
       allow_nan=False)
 
 
+def _check_numbers(value, name=""):
+  """Checks all counts and times in a record, which a user may have changed."""
+  if hasattr(value, "_fields"):
+    for field, of_field in value._asdict().items():
+      _check_numbers(of_field, field)
+  elif isinstance(value, (dict, tuple)):
+    for one in value.values() if isinstance(value, dict) else value:
+      _check_numbers(one, name)
+  elif isinstance(value, int) and value not in _INT64:
+    raise ValueError(f"{name} is {str(value)[:20]}..., not an integer of 64 "
+                     "bits")
+  elif isinstance(value, float) and name.endswith("seconds") and (
+      not abs(value) < _MAX_SECONDS):
+    raise ValueError(f"{name} is {value!r}, not a time in seconds")
+
+
 def loads(kind: Any, text: str) -> Any:
   """Returns the record of a file.
 
@@ -417,9 +425,8 @@ def loads(kind: Any, text: str) -> Any:
   """
   content = typed_json.loads(text)
   version = content.pop("version", None)
-  if version not in _READABLE_VERSIONS:
-    raise ValueError(f"its version is {version!r}, not "
-                     f"{' or '.join(map(str, _READABLE_VERSIONS))}")
+  if version != JSON_VERSION:
+    raise ValueError(f"its version is {version!r}, not {JSON_VERSION}")
   record = typed_json.from_json(kind, content)
-  record_numbers.check(record)
+  _check_numbers(record)
   return record

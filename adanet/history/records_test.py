@@ -11,6 +11,7 @@ from adanet.core import events
 from adanet.core import selection
 from adanet.history import records
 from adanet.testing import hypothesis_profile
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
@@ -34,7 +35,7 @@ _TASKS = st.builds(
     records.TaskRecord, _NAMES, _NUMBERS, st.lists(_NAMES).map(tuple),
     st.dictionaries(_NAMES, _NUMBERS), st.floats(0, 1e9), st.none() | _NUMBERS,
     st.lists(_NAMES).map(tuple), st.dictionaries(_NAMES, st.floats()),
-    _MAYBE_SECONDS, st.booleans(),
+    st.floats(0, 1e9), st.booleans(),
     st.dictionaries(_NAMES, st.integers(0, 99).map(float)))
 
 _CANDIDATE_NAMES = {"t0_a": ["t0_x"], "t1_b": ["t0_x", "t1_y"]}
@@ -44,6 +45,7 @@ _ENDED = events.IterationEnded(
 
 class RecordsTest(parameterized.TestCase):
 
+  @hypothesis.settings(max_examples=level.number(15, 50))
   @hypothesis.given(_ITERATIONS | _TASKS)
   def test_round_trip(self, record):
     text = records.dumps(record)
@@ -51,16 +53,9 @@ class RecordsTest(parameterized.TestCase):
     # NaN differs from itself.
     self.assertEqual(repr(record), repr(records.loads(type(record), text)))
 
-  @hypothesis.given(_ITERATIONS | _TASKS, st.data())
-  def test_text_that_was_cut(self, record, data):
-    text = records.dumps(record)
-    end = data.draw(st.integers(0, len(text) - 1))
-    with self.assertRaises(ValueError):
-      records.loads(type(record), text[:end])
-
   @parameterized.parameters(
       ("[]", "not an object"), ("{}", "its version is None, not 1"),
-      ('{"version": 6}', "its version is 6, not 1 or 2 or 3 or 4 or 5"),
+      ('{"version": 6}', "its version is 6, not 1"),
       ('{"version": 1}', "it lacks iteration, task"),
       ('{"version": 1, "task": "a", "iteration": 0, "seconds": "1"}',
        "seconds is '1', not a number"),
@@ -75,7 +70,7 @@ class RecordsTest(parameterized.TestCase):
     self.assertIs(candidate, record.winning)
     self.assertIsNone(record._replace(winner="b").winning)
 
-  @hypothesis.settings(max_examples=20)
+  @hypothesis.settings(max_examples=level.number(3, 20))
   @hypothesis.given(_TASKS, _TASKS, _TASKS)
   def test_added(self, first, second, third):
     self.assertEqual(first, records.added(None, first))
@@ -83,6 +78,8 @@ class RecordsTest(parameterized.TestCase):
     self.assertEqual(both.bytes, first.bytes if second.bytes is None
                      else second.bytes)
     self.assertEqual(set(first.builds) | set(second.builds), set(both.builds))
+    self.assertEqual(first.total_seconds + second.total_seconds,
+                     both.total_seconds)
     for name in both.trained:
       self.assertEqual(
           first.trained.get(name, 0) + second.trained.get(name, 0),
@@ -91,19 +88,6 @@ class RecordsTest(parameterized.TestCase):
     other = records.added(first, records.added(second, third))
     self.assertEqual(one.trained, other.trained)
     self.assertEqual(one.step_seconds, other.step_seconds)
-
-  @parameterized.parameters(
-      (None, 2., 2.), (3., 4., 3. + 4.), (None, None, None))
-  def test_seconds_before_the_loop(self, before, now, expected):
-    record = records.TaskRecord("chief:0", 0, total_seconds=now)
-    if before is not None:
-      record = records.added(record._replace(total_seconds=before), record)
-    self.assertEqual(expected, record.total_seconds)
-
-  def test_old_record_knows_no_seconds_before_the_loop(self):
-    old = records.TaskRecord("chief:0", 0, seconds=1.)
-    self.assertEqual(3., records.added(
-        old, old._replace(total_seconds=2.)).total_seconds)
 
   def test_networks_of_tasks(self):
     tasks = [

@@ -110,11 +110,10 @@ def _warn(problems, warn):
 
 def _write_or_remove(path, record):
   """Writes a record; removes the file for None."""
-  gfile = tf_compat.v1.io.gfile
   if record is not None:
     files.write_text(path, records.dumps(record))
-  elif gfile.exists(path):
-    gfile.remove(path)
+  elif tf_compat.v1.io.gfile.exists(path):
+    tf_compat.v1.io.gfile.remove(path)
 
 
 class Store:

@@ -10,11 +10,12 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.history import example
 from adanet.history import history as history_lib
 from adanet.history import records
 from adanet.history import table
+from adanet.testing import histories
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 from rich import console as rich_console
@@ -56,7 +57,7 @@ class TableTest(parameterized.TestCase):
 
   def test_example(self):
     # docs/report.rst has all of it, as docs/examples_test.py sees to.
-    text = str(example.search())
+    text = str(histories.search())
     self.assertStartsWith(text, "t2_2_layers.. won with adanet_loss")
     self.assertIn(
         "\n* t1_2_layers..       0.1667  t0_2_layers x 0.333, t1_2_layers x "
@@ -64,7 +65,7 @@ class TableTest(parameterized.TestCase):
     self.assertIn("\nps:0, 1  ", text)
 
   def test_stays_short(self):
-    text = str(example.search(
+    text = str(histories.search(
         10, 1000, 20, tuple(f"dnn_{i}" for i in range(30))))
     self.assertIn("\nchief:0          300 ensembles ", text)
     self.assertIn("\nworker:0 to 998  10 names each  290 to 300  ", text)
@@ -192,7 +193,7 @@ Nothing was compared: it is the only candidate.
     self.assertIn("* [bold]a[/] ", text)
     self.assertIn("[red] x 1", text)
 
-  @hypothesis.settings(max_examples=15)
+  @hypothesis.settings(max_examples=level.number(5, 15))
   @hypothesis.given(_REPORTS)
   def test_any_report_fits(self, report):
     text = str(report)
@@ -203,14 +204,14 @@ Nothing was compared: it is the only candidate.
   @parameterized.parameters((70, 70), (200, 80), (10, 60))
   def test_columns_of_the_environment(self, columns, width):
     with mock.patch.dict(os.environ, COLUMNS=str(columns)):
-      lines = str(example.search()).splitlines()
+      lines = str(histories.search()).splitlines()
     self.assertLessEqual(max(map(len, lines)), width)
     self.assertGreater(max(map(len, lines)), width - 15)
 
   @parameterized.parameters(40, 80, 200)
   def test_terminal(self, width):
     output = io.StringIO()
-    table.show(example.search(), rich_console.Console(
+    table.show(histories.search(), rich_console.Console(
         file=output, width=width, force_terminal=True, color_system=None))
     lines = output.getvalue().splitlines()
     self.assertLessEqual(max(map(len, lines)), width)

@@ -68,7 +68,7 @@ class SearchFilesTest(absltest.TestCase):
     self.assertIsNone(files.end())
     folder.create_file(
         os.path.join("history", "end.json"),
-        json.dumps(dict(version=4, global_step=3, reason="tired")))
+        json.dumps(dict(version=records.JSON_VERSION, global_step=3, reason="tired")))
     self.assertEqual((3, "tired"), files.end()[:2])
 
 

@@ -67,7 +67,7 @@ class TaskRecorder:
   @property
   def total_seconds(self) -> float:
     """How long the iteration has taken, the processes before included."""
-    before = records.total_seconds(self._before) if self._before else 0.
+    before = self._before.total_seconds if self._before else 0.
     return before + time.time() - self._began
 
   def write(self, loop: loop_lib.Loop, has_ended: bool = True) -> None:

@@ -20,8 +20,7 @@ _WHEEL = runfiles.Create().Rlocation(
         version.VERSION))
 
 # What only the repository's own tests and pages need.
-_NOT_PACKED = ("adanet/examples/", "adanet/history/example.py",
-               "adanet/testing/")
+_NOT_PACKED = ("adanet/examples/", "adanet/testing/")
 
 
 def _is_packed(path):

@@ -258,8 +258,10 @@ class ExecutorEngine(engine.Engine):
         driver=driver,
         driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
-    seconds_before = max(map(records.total_seconds, self._worker_records(
-        start.number, files, parts)), default=0.)
+    seconds_before = max(
+        (record.total_seconds
+         for record in self._worker_records(start.number, files, parts)),
+        default=0.)
     recording.mark_resumed(setup.model_dir.path)
     ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
         iteration.builder_names, iteration.builder_costs)))

@@ -7,10 +7,9 @@ import re
 from xml.dom import minidom
 
 from absl.testing import absltest
-from adanet.history import example
 from adanet.history import history as history_lib
-from adanet.history import leaderboard
 from adanet.history import records
+from adanet.testing import histories
 
 
 def _text(page):
@@ -34,10 +33,10 @@ class LeaderboardTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.search = example.search()
+    self.search = histories.search()
 
   def test_ensembles(self):
-    found = leaderboard.rows(self.search)
+    found = history_lib.rows(self.search)
     last = self.search.iterations[-1]
     self.assertEqual((last.winner, True, last.winning.value),
                      (found[0].name, found[0].won, found[0].value))
@@ -59,14 +58,14 @@ class LeaderboardTest(absltest.TestCase):
   def test_networks(self):
     candidate = records.CandidateRecord(
         "t0_all", .1, ("t0_c", "t0_b"), (.75, .25))
-    found = leaderboard.rows(history_lib.History("m", (records.IterationRecord(
+    found = history_lib.rows(history_lib.History("m", (records.IterationRecord(
         0, (candidate,), "t0_all", global_step=9, seconds=8., subnetworks={
             "t0_a": records.SubnetworkRecord(9, .2, held_out_loss=.01),
             "t0_b": records.SubnetworkRecord(
                 9, .3, held_out_loss=.02, seconds=7.),
             "t0_c": records.SubnetworkRecord(9),
             "t0_d": records.SubnetworkRecord(0)}),)))
-    network = leaderboard.Row("", "network", 0, False, "loss", None, weight=0.,
+    network = history_lib.Row("", "network", 0, False, "loss", None, weight=0.,
                               steps=9, global_step=9)
     self.assertEqual([
         network._replace(name="t0_b", won=True, value=.02, weight=.25,
@@ -77,7 +76,7 @@ class LeaderboardTest(absltest.TestCase):
     self.assertEqual("t0_all", found[0].name)
 
   def test_no_iteration_has_no_row(self):
-    self.assertEqual([], leaderboard.rows(history_lib.History("m")))
+    self.assertEqual([], history_lib.rows(history_lib.History("m")))
 
   def test_page_has_the_tables_and_the_picture(self):
     search = self.search._replace(model_dir="/tmp/<a> & b")

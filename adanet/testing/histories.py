@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of searches that never ran, for the documentation and tests."""
 
+import os
 from typing import List
+from unittest import mock
 
 from adanet.history import history as history_lib
 from adanet.history import records
 from adanet.history import store
+from adanet.tf_compat import files
 
 _SUFFIX = "grow_complexity_regularized"
 
@@ -93,12 +96,25 @@ def search(num_iterations: int = 3, num_workers: int = 4, num_ps: int = 2,
 
 
 def write(report: history_lib.History, model_dir: str) -> None:
-  """Writes a report, as the tasks of its search do."""
+  """Writes a report, as the tasks of its search do, but without TensorFlow.
+
+  The import of TensorFlow takes longer than most tests of reports.
+  """
   history = store.Store(model_dir)
-  for iteration in report.iterations:
-    history.write_iteration(iteration)
-  for task in report.tasks:
-    history.write_task(task)
-  for evaluation in report.evaluations:
-    history.write_evaluation(evaluation)
-  history.write_end(report.end)
+  with mock.patch.object(files, "write_text", _write_text):
+    for iteration in report.iterations:
+      history.write_iteration(iteration)
+    for task in report.tasks:
+      history.write_task(task)
+    for evaluation in report.evaluations:
+      history.write_evaluation(evaluation)
+    if report.undecided is not None:
+      history.write_undecided(report.undecided)
+    if report.end is not None:
+      history.write_end(report.end)
+
+
+def _write_text(path, text):
+  os.makedirs(os.path.dirname(path), exist_ok=True)
+  with open(path, "w", encoding="utf-8") as f:
+    f.write(text)
