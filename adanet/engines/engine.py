@@ -218,8 +218,7 @@ class Engine(abc.ABC):
       exits.enter_context(lock.owned(setup.model_dir.path))
       stops = exits.enter_context(signals.StopRequests())
       report = exits.enter_context(reporter.reporter(
-          log_step_count_steps=setup.config.log_step_count_steps,
-          say=reporter.log_or_print))
+          log_step_count_steps=setup.config.log_step_count_steps))
       writer = event_files.SummaryWriter(setup.model_dir.path)
       exits.callback(writer.close)
       try:

@@ -23,7 +23,6 @@ import json
 import os
 import stat
 import sys
-import threading
 import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, TextIO
 
@@ -37,11 +36,6 @@ from adanet.progress import event_text
 EVENTS_FD = "ADANET_EVENTS_FD"
 
 _SECS_BETWEEN_LINES = 10
-
-#: Ways to show events: as a terminal or a notebook can, as lines, and in the
-#: log alone.
-AUTO, LINES, NOTHING = "auto", "lines", "nothing"
-_SHOWN = threading.local()
 
 _ANY_EVENT: Any = events.Event
 _KINDS: Dict[str, Any] = {
@@ -87,8 +81,7 @@ def from_json_line(line: str) -> events.Event:
 class _Lines:
   """Says events as lines."""
 
-  def __init__(self, log_step_count_steps: Optional[int],
-               say: Say):
+  def __init__(self, log_step_count_steps: Optional[int], say: Say):
     self._log_step_count_steps = (
         float("inf") if log_step_count_steps is None else log_step_count_steps)
     self._say = say
@@ -187,21 +180,6 @@ def _live(stream: TextIO) -> Optional[Any]:
   return live
 
 
-@contextlib.contextmanager
-def shown(how: str) -> Iterator[None]:
-  """Says how this thread shows events inside: AUTO, LINES or NOTHING."""
-  before = _shown()
-  _SHOWN.how = how
-  try:
-    yield
-  finally:
-    _SHOWN.how = before
-
-
-def _shown() -> str:
-  return getattr(_SHOWN, "how", AUTO)
-
-
 def log(level: int, line: str) -> None:
   """Writes a line to the log."""
   log_lib.log(level, "%s", line)
@@ -210,11 +188,9 @@ def log(level: int, line: str) -> None:
 def log_or_print(level: int, line: str) -> None:
   """Writes a line to the log; if that shows warnings only, prints it.
 
-  The log shows warnings only by default. See `shown`, too.
+  The log shows warnings only by default.
   """
-  if _shown() == NOTHING:
-    log(level, line)
-  elif level > logging.get_verbosity() == logging.WARNING:
+  if level > logging.get_verbosity() == logging.WARNING:
     log_lib.show(line)
   else:
     log(level, line)
@@ -239,7 +215,7 @@ def reporter(
   """
   stream = sys.stderr if stream is None else stream
   pipe = _pipe()
-  live = None if pipe or _shown() != AUTO else _live(stream)
+  live = None if pipe else _live(stream)
   if live is not None:
     with live.LiveProgress(stream) as display:
       yield display.report

@@ -3,6 +3,7 @@
 """Tests of the progress of training: in the log, and as JSON lines."""
 
 import contextlib
+import dataclasses
 import io
 import itertools
 import json
@@ -14,8 +15,10 @@ from unittest import mock
 from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import progress
 from adanet.core import events
 from adanet.core import selection
+from adanet.progress import live  # pylint: disable=unused-import
 from adanet.progress import reporter
 from adanet.testing import hypothesis_profile
 import hypothesis
@@ -25,30 +28,13 @@ import numpy as np
 _BEGAN = events.IterationBegan(0, ("t0_a",), ("t0_a_grow_mean",), 1000, 0)
 _ENDED = events.IterationEnded(0, selection.preset(["a"], 0, "alone"), 1.)
 _NAMES = hypothesis_profile.TEXTS
-_FLOATS = st.floats()
-_NUMBERS = st.integers(0, 10**12)
-_MAYBE_FLOATS = st.none() | _FLOATS
-_CHOICES = st.builds(
-    selection.Choice, _NUMBERS, _NAMES, _MAYBE_FLOATS, st.none() | _NAMES,
-    _MAYBE_FLOATS, _NUMBERS, st.booleans(), st.lists(_NAMES).map(tuple), _NAMES)
-_MANY_NAMES = st.lists(_NAMES).map(tuple)
-_EVENTS = st.one_of(
-    st.builds(events.IterationBegan, _NUMBERS, _MANY_NAMES, _MANY_NAMES,
-              st.none() | _NUMBERS, _NUMBERS),
-    st.builds(events.Resumed, _NUMBERS, _NUMBERS, _NAMES,
-              st.none() | _NUMBERS),
-    st.builds(events.Progress, _NUMBERS, _NUMBERS,
-              st.dictionaries(_NAMES, _NUMBERS),
-              st.dictionaries(_NAMES, _MAYBE_FLOATS), _MAYBE_FLOATS,
-              _MAYBE_FLOATS),
-    st.builds(events.Stopped, _NUMBERS, _NAMES, _NAMES, st.booleans(),
-              st.booleans()),
-    st.builds(events.CheckpointSaved, _NAMES, _NUMBERS),
-    st.builds(events.IterationEnded, _NUMBERS, _CHOICES, _FLOATS, _NAMES),
-    st.builds(events.IterationUndecided, _NUMBERS, _NUMBERS,
-              st.none() | _CHOICES, _NAMES),
-    st.builds(events.TrainingEnded, _NUMBERS, _NAMES),
-    st.builds(events.Joined, _NAMES), st.builds(events.Working, _NAMES))
+# All fields get any value, also those with a default.
+st.register_type_strategy(selection.Choice, st.builds(
+    selection.Choice, **{field.name: ... for field in dataclasses.fields(
+        selection.Choice)}))
+_EVENTS = st.one_of(*(
+    st.builds(kind, **dict.fromkeys(kind._fields, ...))
+    for kind in events.Event.__args__))
 
 
 def _progress(step):
@@ -145,9 +131,10 @@ class ReporterTest(parameterized.TestCase):
     self._assert_logs_a_line(*os.pipe())
 
   def test_terminal_without_rich(self):
-    with mock.patch.dict(sys.modules, {
-        "rich": None, "adanet.progress.live": None}):
-      sys.modules.pop("adanet.progress.live")
+    with mock.patch.dict(sys.modules, {"rich": None}), \
+         mock.patch.object(progress, "live"):
+      del progress.live
+      sys.modules.pop("adanet.progress.live", None)
       self._assert_logs_a_line(*os.openpty())
 
   def test_error_passes_through(self):
@@ -214,13 +201,6 @@ class EventJsonTest(parameterized.TestCase):
     self.assertEqual(repr(event), repr(reporter.from_json_line(line)))
     json.loads(line, parse_constant=self.fail)
 
-  def test_has_every_event(self):
-    kinds = set()
-    hypothesis.given(_EVENTS)(
-        hypothesis.settings(max_examples=300)(
-            lambda event: kinds.add(type(event))))()
-    self.assertEqual(set(events.Event.__args__), kinds)
-
   def test_numbers_of_numpy(self):
     event = reporter.from_json_line(reporter.to_json_line(events.Progress(
         np.int64(1), np.int32(2), {"a": np.int64(3)},
@@ -234,7 +214,7 @@ class EventJsonTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("empty", "", "not JSON: Expecting value"),
       ("cut", '{"event": "Working", "ta', "line="),
-      ("no_object", "[]", "it is \[\], not an object"),
+      ("no_object", "[]", r"it is \[\], not an object"),
       ("no_event", '{"task": "a"}', "event is None, not one of Iter"),
       ("unknown", '{"event": "Paused"}', "event is 'Paused', not one of"),
       ("list_as_event", '{"event": []}', r"event is \[\], not one of"),
@@ -259,20 +239,13 @@ class EventJsonTest(parameterized.TestCase):
     self.assertLess(len(str(raised.exception)), 500)
 
   @hypothesis.given(_NAMES | st.recursive(
-      st.none() | st.booleans() | _FLOATS | _NAMES,
+      st.none() | st.booleans() | st.floats() | _NAMES,
       lambda part: st.lists(part) | st.dictionaries(
           st.sampled_from(["event", "task", "steps"]) | _NAMES, part)
       ).map(json.dumps))
   def test_any_other_line(self, line):
     with self.assertRaisesRegex(ValueError, "Expected an event"):
       reporter.from_json_line(line)
-
-  @hypothesis.given(_EVENTS, st.data())
-  def test_line_that_was_cut(self, event, data):
-    line = reporter.to_json_line(event)
-    end = data.draw(st.integers(0, len(line) - 1))
-    with self.assertRaisesRegex(ValueError, "Expected an event"):
-      reporter.from_json_line(line[:end])
 
   @parameterized.parameters("a", None, selection.Choice(0, "a"))
   def test_no_event(self, event):
@@ -281,5 +254,4 @@ class EventJsonTest(parameterized.TestCase):
 
 
 if __name__ == "__main__":
-  logging.set_verbosity(logging.INFO)
   absltest.main()

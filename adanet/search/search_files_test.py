@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a search's files, and of which ensemble answers at a checkpoint."""
 
-import json
 import os
 from unittest import mock
 
@@ -68,7 +67,7 @@ class SearchFilesTest(absltest.TestCase):
     self.assertIsNone(files.end())
     folder.create_file(
         os.path.join("history", "end.json"),
-        json.dumps(dict(version=records.JSON_VERSION, global_step=3, reason="tired")))
+        records.dumps(records.EndRecord(3, "tired")))
     self.assertEqual((3, "tired"), files.end()[:2])
 
 
