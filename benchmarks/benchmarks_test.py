@@ -15,8 +15,10 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
+from adanet.testing import level
 from adanet.testing import processes
 from benchmarks import adanet_cluster
 from benchmarks import balance
@@ -28,7 +30,9 @@ from benchmarks import plan
 from benchmarks import program
 from benchmarks import scope
 from benchmarks import timing
+from benchmarks import value_phases
 from benchmarks import variables
+import numpy as np
 
 
 class _Nowhere(placement.RoundRobinStrategy):
@@ -81,9 +85,9 @@ def _found(**num_ops):
 
 class BenchmarksTest(parameterized.TestCase):
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       (bytes_lib, _Nowhere), (bytes_lib, _OthersServers), (claims, _Nowhere),
-      (scope, _Nowhere), (scope, _OthersServers))
+      (scope, _Nowhere), (scope, _OthersServers)], 2))
   def test_refuses_wrong_strategies(self, benchmark, round_robin):
     with self.assertRaises(program.CheckError):
       benchmark.measure(
@@ -96,9 +100,9 @@ class BenchmarksTest(parameterized.TestCase):
           BalancedStrategy=lambda sizes=None: placement.BalancedStrategy()),
                         num_turns=2)
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       (plan, "worker", lambda self, worker: _worker(self, 0)),
-      (claims, "figures", lambda self: collections.defaultdict(int)))
+      (claims, "figures", lambda self: collections.defaultdict(int))]))
   def test_refuses_wrong_plans(self, benchmark, method, wrong):
     with mock.patch.object(plan_lib.PlacementPlan, method, wrong):
       with self.assertRaises(program.CheckError):
@@ -116,14 +120,11 @@ class BenchmarksTest(parameterized.TestCase):
     self.assertEqual(
         [.5, 2., .25], [row["ratio"] for row in cluster.rows_of_steps(found)])
 
-  def test_refuses_bare_steps_of_others(self):
+  def test_refuses_steps_of_others_and_turns_without_a_step(self):
     with self.assertRaisesRegex(program.CheckError, "train ops"):
       cluster.rows_of_steps(_found(worker1=2))
-
-  @parameterized.parameters(0, 1)
-  def test_refuses_turns_without_a_step(self, is_bare):
     found = _found()
-    found["worker:0"]["turns"][2][is_bare] = None
+    found["worker:0"]["turns"][2][1] = None
     with self.assertRaisesRegex(program.CheckError, "no step in turn 2"):
       cluster.rows_of_steps(found)
 
@@ -223,6 +224,7 @@ class BenchmarksTest(parameterized.TestCase):
   def test_medians(self, turns, medians):
     self.assertEqual(medians, timing.summary(turns))
 
+  @level.gate
   def test_cpu_of_a_tree(self):
     before = timing.tree_cpu_secs()
     with subprocess.Popen([sys.executable, "-c", _BURNS, _BURNS],
@@ -250,6 +252,51 @@ class BenchmarksTest(parameterized.TestCase):
         (parameters, untrained),
         (content["parameters"], content["untrained_parameters"]))
     self.assertEqual(4 * parameters, variables.load(name).num_bytes)
+
+
+class PhasesTest(absltest.TestCase):
+  """The phases of an iteration. They make sessions: no test forks here."""
+
+  def setUp(self):
+    super().setUp()
+    self._now = 0.
+    self._clock = value_phases.PhaseClock(lambda: self._now)
+
+  def test_a_phase_is_without_those_inside_of_it(self):
+    self._now = 5.
+    with self._clock.phase("a"):
+      self._now += 1.
+      with self._clock.phase("b"):
+        self._now += 2.
+        with self._clock.phase("a"):
+          self._now += 4.
+        self._now += 8.
+      self._now += 16.
+    self._now += 32.
+    self.assertEqual({"a": 21., "b": 10.}, self._clock.secs)
+
+  def _tick(self, secs):
+    self._now += secs
+    return np.float32(secs)
+
+  def test_first_and_later_runs(self):
+    v1 = tf_compat.v1
+    run = v1.Session.run
+    with v1.Graph().as_default(), value_phases.clocks(self._clock):
+      one, two = [
+          v1.py_func(lambda secs=secs: self._tick(secs), [], v1.float32)
+          for secs in (1., 2.)]
+      with v1.Session() as session:
+        mixed = {None: two, "a": []}
+        for fetches in one, mixed, one, one, mixed:
+          session.run(fetches)
+        call = session.make_callable(one)
+        for _ in range(3):
+          call()
+    self.assertEqual(
+        {value_phases.FIRST_RUNS: 1 + 2 + 1,
+         value_phases.LATER_RUNS: 1 + 1 + 2 + 1 + 1}, self._clock.secs)
+    self.assertIs(run, v1.Session.run)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.testing import level
 from adanet.testing import processes
 from benchmarks import program
 from benchmarks import value
@@ -81,7 +82,7 @@ def _send_epochs(connection):
 
 class ValueBenchmarkTest(parameterized.TestCase):
 
-  @parameterized.parameters(*value_data.TASKS)
+  @parameterized.parameters(level.first(sorted(value_data.TASKS)))
   def test_data_of_searches(self, task):
     data = value_data.load(task, 0)
     sizes = [len(data.labels[part]) for part in value_data.PARTS]
@@ -129,11 +130,13 @@ class ValueBenchmarkTest(parameterized.TestCase):
     np.testing.assert_allclose(
         expected, [(bar.measured, bar.limit) for bar in value.bars(rows)])
 
+  @level.gate
   def test_refuses_searches_that_fail(self):
     job = value_task.Job("nobody's way", "digits", 0, 1, 1)
     with self.assertRaisesRegex(program.CheckError, "nobody's way"):
       value.run_all([job], [tuple(os.sched_getaffinity(0))])
 
+  @level.gate
   def test_shuffles_each_epoch(self):
     # In a process of its own, as no test that forks can follow.
     seen = processes.Process(_send_epochs).receive()

@@ -27,6 +27,8 @@ from adanet.testing import histories
 from adanet.testing import level
 from adanet.testing import processes
 from docs import pages
+from docs import pictures
+import matplotlib
 
 _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/executor.rst", "docs/export.rst", "docs/getting_started.rst",
@@ -112,6 +114,17 @@ class ExamplesTest(parameterized.TestCase):
       expected = expected[:-len("...\n")]
       output = output[:len(expected)]
     self.assertEqual(expected, output)
+
+  def test_picture_of_the_readme(self):
+    if matplotlib.__version_info__ < (3, 11):
+      self.skipTest("an older Matplotlib writes the same picture otherwise")
+    pictures.draw_all(".")
+    with open("digits.svg", encoding="utf-8") as f:
+      self.assertEqual(
+          pages.text("docs/digits.svg"), f.read(),
+          "docs/digits.svg: expected the picture that adanet.history draws. Run "
+          "`tools/bazelw build //docs` and copy "
+          "bazel-bin/docs/docs_html/_images/digits.svg there.")
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES

@@ -11,6 +11,7 @@ import zipfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.testing import level
 import flit_core
 import runfiles
 from tools.pip_package import virtual_environment
@@ -78,6 +79,7 @@ class PyWheelTest(parameterized.TestCase):
     self.assertEqual("console\n=======\n\nSays hello: grüße, 🚀.\n\n",
                      metadata.get_payload())
 
+  @level.gate
   def test_sdist_builds_into_the_same_wheel_which_runs(self):
     environment = virtual_environment.VirtualEnvironment(
         self.create_tempdir().full_path,

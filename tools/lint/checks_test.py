@@ -157,7 +157,6 @@ class TensorflowImportsTest(parameterized.TestCase):
   @parameterized.parameters(
       "import tensorflow",
       "import os, tensorflow.compat.v1 as tf",
-      "from tensorflow.python.eager import context",
       "from tensorflow_estimator.python import estimator",
       "import tf_keras",
       "from keras import layers",
@@ -171,7 +170,6 @@ class TensorflowImportsTest(parameterized.TestCase):
   @parameterized.parameters(
       "from adanet.tf_compat import _tensorflow",
       "import adanet.tf_compat._tensorflow",
-      "tf_compat._version()",
       "getattr(tf_compat, '_version')")
   def test_private(self, source):
     (_, message), = tensorflow_imports.check(source)
@@ -181,10 +179,7 @@ class TensorflowImportsTest(parameterized.TestCase):
       "tf_compat.v1.VERSION",
       "tf_compat.v2.__version__ >= '2.16'",
       "getattr(tf_compat.v1, 'VERSION', '')",
-      "tf().version.VERSION",
       "from distutils import version",
-      "from packaging.version import parse",
-      "from setuptools.extern import LooseVersion",
       "pkg_resources.parse_version(x)",
       "importlib.metadata.version('tensorflow-cpu')",
       "program = 'import adanet; adanet.tf_compat.v1.VERSION'")
@@ -198,8 +193,6 @@ class TensorflowImportsTest(parameterized.TestCase):
       "from adanet.tf_compat import RunConfig",
       "from adanet.version import VERSION as __version__",
       "version.VERSION",
-      "adanet.__version__",
-      "VERSION = '0.1.0'",
       "sys.version_info >= (3, 8)",
       "from packaging import requirements",
       "metadata.version('absl-py')",
@@ -213,10 +206,6 @@ class TensorflowImportsTest(parameterized.TestCase):
     source = "import keras\nassert tf.VERSION == tf.VERSION\nimport tensorflow"
     self.assertEqual(
         [1, 2, 3], [line for line, _ in tensorflow_imports.check(source)])
-
-  def test_syntax_error(self):
-    with self.assertRaises(SyntaxError):
-      tensorflow_imports.check("import")
 
 
 class TypingStyleTest(parameterized.TestCase):

@@ -85,6 +85,7 @@ class _TestCase(absltest.TestCase):
 
 class TreeTest(_TestCase):
 
+  @level.gate
   def test_tensorflow_imports(self):
     self.assert_finds_nothing(
         tensorflow_imports.check, _sources(".py"), _MAY_USE_TENSORFLOW)
