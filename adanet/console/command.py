@@ -26,8 +26,7 @@ import os
 import re
 import signal
 import sys
-from typing import (
-    Callable, Dict, Iterator, List, Optional, Sequence, TextIO)
+from typing import Callable, Iterator, List, Optional, Sequence, TextIO
 
 from absl import flags
 from adanet import version
@@ -66,8 +65,7 @@ class Command:
       `flags.FLAGS`, which has the flags of all modules.
   """
 
-  def __init__(self, name: str, manual: str, takes_program: bool = False,
-               replaced: Optional[Dict[str, str]] = None):
+  def __init__(self, name: str, manual: str, takes_program: bool = False):
     """Defines --help and --version.
 
     Args:
@@ -75,12 +73,10 @@ class Command:
       manual: str, the text that --help prints above the flags.
       takes_program: bool, whether the arguments are a program and its flags.
         Then this command's flags end before it.
-      replaced: dict from a flag that existed to the flag to use in its place.
     """
     self._name = name
     self._manual = manual
     self._takes_program = takes_program
-    self._replaced = replaced or {}
     self.flags = flags.FlagValues()
     flags.DEFINE_boolean(
         "help", False, "Print this help.", short_name="h",
@@ -168,11 +164,6 @@ class Command:
       # absl formats this message as a tuple.
       message = re.sub(r"\('Non-boolean.*", "expected true or false.", message)
       raise BadInput(message) from e
-    except flags.UnrecognizedFlagError as e:
-      if e.flagname not in self._replaced:
-        raise BadInput(f"{e} (--help lists the flags)") from e
-      raise BadInput(f"--{e.flagname}: expected "
-                     f"{self._replaced[e.flagname]} in its place.") from e
     except flags.Error as e:
       raise BadInput(f"{e} (--help lists the flags)") from e
 

@@ -17,7 +17,7 @@ from adanet.console import command as command_lib
 def _run(*args, takes_program=False):
   """Returns what a command got, its exit code, and what it printed."""
   command = command_lib.Command(
-      "adanet-x", "Does x.", takes_program, {"old": "--evaluator"})
+      "adanet-x", "Does x.", takes_program)
   cluster = command_lib.ClusterFlags(command, 1000, 10)
   got = []
 
@@ -54,7 +54,6 @@ class CommandTest(parameterized.TestCase):
       ("--evaluator=x", "--evaluator=x: expected true or false."),
       ("--worker=1", "Unknown command line flag 'worker'. Did you mean: "
        "workers ? (--help lists the flags)"),
-      ("--old=1", "--old: expected --evaluator in its place."),
       ("--workers=2", "--ps=0: expected at least 1 with --workers=2, to hold "
        "the variables that the tasks share."))
   def test_error_is_one_line(self, flag, expected):

@@ -60,10 +60,6 @@ def _ranges(indices):
   Two indices alone are a range only at the end: the second one may begin a
   longer range.
   """
-  if len(indices) > 2:  # The usual case, and faster.
-    run = range(indices[0], indices[-1] + 1, indices[1] - indices[0])
-    if len(run) == len(indices) and tuple(run) == indices:
-      return (run,)
   runs = [[]]
   for i in indices:
     run = runs[-1]

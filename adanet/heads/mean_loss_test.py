@@ -101,10 +101,6 @@ _HEADS = {
     "regularized": _regression(),
     "of_contrib": lambda: _OfContrib("weighted_mean"),
     "several_regularized": _two_heads,
-    "binary": lambda: heads.BinaryClassHead("w"),
-    "classes": lambda: heads.MultiClassHead(
-        3, "w", loss_reduction="weighted_mean"),
-    "labels": lambda: heads.MultiLabelHead(2, "w"),
     "own": _OwnHead,
     "changed": lambda: _Changed(2, "w", loss_reduction="weighted_mean"),
     "of_estimator": _of_estimator(lambda m: m.RegressionHead(2, "w")),
@@ -164,13 +160,10 @@ class _Graph(NamedTuple):
 def _graph(head, regularized=False):
   """Yields the `_Graph` of a head."""
   examples = _examples()
-  labels = dict(examples["labels"])
   kind = {1: "binary", 2: "real", 3: "class"}.get(head.logits_dimension)
-  if isinstance(head, heads.MultiLabelHead):
-    labels["real"] = (labels["real"] > 0).astype(np.int64)
   with v1.Graph().as_default(), v1.Session() as session:
     put = lambda array: v1.placeholder(array.dtype, [None, array.shape[1]])
-    given = v1.nest.map_structure(put, dict(examples, labels=labels))
+    given = v1.nest.map_structure(put, examples)
     pick = lambda name: given[name] if kind is None else given[name][kind]
     features = {"w": given["w"]}
     more = {}
@@ -185,8 +178,7 @@ def _graph(head, regularized=False):
     metrics["loss"] = mean_loss.metric(mean_loss.terms_of(
         head, spec, features, pick("logits")))
     session.run(v1.tables_initializer())
-    feeds = list(zip(v1.nest.flatten(given), v1.nest.flatten(
-        dict(examples, labels=labels))))
+    feeds = list(zip(v1.nest.flatten(given), v1.nest.flatten(examples)))
     yield _Graph(
         session, lambda rows: {one: array[rows] for one, array in feeds},
         spec.loss, metrics)

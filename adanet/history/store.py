@@ -128,22 +128,16 @@ class Store:
     self._model_dir = os.fspath(model_dir)
     self._folder = os.path.join(self._model_dir, "history")
 
-  def _iteration_path(self, iteration):
-    return os.path.join(self._folder, f"iteration-{iteration}.json")
+  def _path(self, name):
+    return os.path.join(self._folder, name + ".json")
 
   def _task_path(self, task, iteration):
-    return os.path.join(
-        self._folder, f"iteration-{iteration}",
-        task.replace(":", "-") + ".json")
+    return self._path(f"iteration-{iteration}/{task.replace(':', '-')}")
 
   def write_iteration(self, record: records.IterationRecord) -> None:
     """Atomically writes the result of an iteration."""
     files.write_text(
-        self._iteration_path(record.iteration), records.dumps(record))
-
-  @property
-  def _undecided_path(self):
-    return os.path.join(self._folder, "undecided.json")
+        self._path(f"iteration-{record.iteration}"), records.dumps(record))
 
   def write_undecided(
       self, record: Optional[records.UndecidedRecord]) -> None:
@@ -152,11 +146,7 @@ class Store:
     Args:
       record: `UndecidedRecord`; None while training continues.
     """
-    _write_or_remove(self._undecided_path, record)
-
-  @property
-  def _end_path(self):
-    return os.path.join(self._folder, "end.json")
+    _write_or_remove(self._path("undecided"), record)
 
   def write_end(self, record: Optional[records.EndRecord]) -> None:
     """Writes the reason for the end of training.
@@ -164,15 +154,15 @@ class Store:
     Args:
       record: `EndRecord`; None while training continues.
     """
-    _write_or_remove(self._end_path, record)
+    _write_or_remove(self._path("end"), record)
 
   def end(self) -> Optional[records.EndRecord]:
     """Returns the end of training; None if unknown or unreadable."""
-    return self._record(records.EndRecord, self._end_path, [])
+    return self._record(records.EndRecord, self._path("end"), [])
 
   def _evaluation_path(self, iteration, name):
     ending = "-" + re.sub(r"[^\w.-]", "_", name) if name else ""
-    return os.path.join(self._folder, f"evaluation-{iteration}{ending}.json")
+    return self._path(f"evaluation-{iteration}{ending}")
 
   def write_evaluation(self, record: records.EvaluationRecord) -> None:
     """Writes an evaluation, unless a later step was already evaluated."""
@@ -194,7 +184,7 @@ class Store:
   def iteration(self, iteration: int) -> Optional[records.IterationRecord]:
     """Returns the result of an iteration; None if unknown or unreadable."""
     return self._record(
-        records.IterationRecord, self._iteration_path(iteration), [])
+        records.IterationRecord, self._path(f"iteration-{iteration}"), [])
 
   def evaluation(self, iteration: int, name: str
                 ) -> Optional[records.EvaluationRecord]:
@@ -259,8 +249,8 @@ class Store:
         for number, record in sorted(iterations.items())]
     evaluations = self._read_evaluations(iteration_records, problems)
     undecided = self._record(
-        records.UndecidedRecord, self._undecided_path, problems)
-    end = self._record(records.EndRecord, self._end_path, problems)
+        records.UndecidedRecord, self._path("undecided"), problems)
+    end = self._record(records.EndRecord, self._path("end"), problems)
     _warn(problems, warn)
     return history_lib.History(
         self._model_dir, tuple(iteration_records), tuple(tasks), evaluations,

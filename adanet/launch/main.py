@@ -92,8 +92,7 @@ _EXIT_FAILURE = 1
 _MAX_TASKS = 1000
 
 _COMMAND = command_lib.Command(
-    "adanet-launch", __doc__, takes_program=True,
-    replaced={"kubernetes": "--scheduler=kubernetes"})
+    "adanet-launch", __doc__, takes_program=True)
 _SCHEDULER = flags.DEFINE_enum(
     "scheduler", None, scheduler_lib.ALL, "How the job runs. local: start all "
     "tasks on this machine. slurm: run the task of this process of srun. "

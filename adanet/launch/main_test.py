@@ -78,8 +78,6 @@ class MainTest(parameterized.TestCase):
       (("--model_dir=", "train.py"), "--model_dir=: expected the path"),
       (("--log_dir=", "train.py"), "--log_dir=: expected the path of a folder"),
       (("--max_restarts=-1", "train.py"), "--max_restarts=-1: "),
-      (("--kubernetes", "train.py"),
-       "--kubernetes: expected --scheduler=kubernetes in its place"),
       (("--scheduler=sge", "train.py"), "<local|slurm|kubernetes|task>"),
       (("--image=a", "train.py"), "--image: expected --scheduler=kubernetes"),
       (("--scheduler=task", "train.py"), "TF_CONFIG: not set, expected "),

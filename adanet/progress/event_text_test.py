@@ -53,8 +53,6 @@ class EventTextTest(parameterized.TestCase):
       ("began_without_subnetworks",
        events.IterationBegan(0, (), ("f",), 5, 0),
        "Iteration 0 begins at step 0: 1 ensemble (f), 5 steps each."),
-      ("began_with_nothing", events.IterationBegan(0, (), (), None, 5),
-       "Iteration 0 begins at step 5."),
       ("resumed", events.Resumed(2, 250, "/m/model.ckpt-250"),
        "Resumed from step 250 of iteration 2 (/m/model.ckpt-250)."),
       ("resumed_from_a_name_that_was_taken",

@@ -75,8 +75,6 @@ class LoopNamesTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("argument", "def f(name, xs):\n  for name in xs:\n    print(name)\n"
                    "  return name\n", 2, 4),
-      ("variable", "def f(xs):\n  name = xs.name\n  if xs:\n    for name in xs:"
-                   "\n      pass\n  return name\n", 4, 6),
       ("in a tuple", "def f(name, xs):\n  for a, (name, b) in xs:\n    a += b\n"
                      "  return name\n", 2, 4),
       ("of an outer round", "def f(name, xs):\n  for x in xs:\n"
@@ -93,8 +91,6 @@ class LoopNamesTest(parameterized.TestCase):
                                  "    print(name)\n"),
       ("given another value", "def f(name, xs):\n  for name in xs:\n    pass\n"
                               "  name = 3\n  return name\n"),
-      ("left in the loop", "def f(xs):\n  for name in xs:\n    pass\n"
-                           "  for name in xs:\n    print(name)\n"),
       ("constant for no round", "def f(xs):\n  name = None\n  for name in xs:\n"
                                 "    break\n  return name\n"),
       ("of a comprehension", "def f(name, xs):\n"
@@ -127,8 +123,6 @@ class PythonRulesTest(parameterized.TestCase):
       ("\ntest = native.py_test", 2, "native.py_test"),
       ('load("@rules_python//python:defs.bzl", "py_test")', 1,
        "@rules_python//python:defs.bzl"),
-      ('load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")', 1,
-       "@bazel_tools//tools/python:toolchain.bzl"),
   )
   def test_found(self, source, line, name):
     self.assertEqual(
@@ -155,7 +149,6 @@ _FORMATTED_PROGRAM = "f('import sys; {}; import tensorflow'.format(statement))"
 class TensorflowImportsTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      "import tensorflow",
       "import os, tensorflow.compat.v1 as tf",
       "from tensorflow_estimator.python import estimator",
       "import tf_keras",
@@ -169,7 +162,6 @@ class TensorflowImportsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       "from adanet.tf_compat import _tensorflow",
-      "import adanet.tf_compat._tensorflow",
       "getattr(tf_compat, '_version')")
   def test_private(self, source):
     (_, message), = tensorflow_imports.check(source)
@@ -178,7 +170,6 @@ class TensorflowImportsTest(parameterized.TestCase):
   @parameterized.parameters(
       "tf_compat.v1.VERSION",
       "tf_compat.v2.__version__ >= '2.16'",
-      "getattr(tf_compat.v1, 'VERSION', '')",
       "from distutils import version",
       "pkg_resources.parse_version(x)",
       "importlib.metadata.version('tensorflow-cpu')",
@@ -192,7 +183,6 @@ class TensorflowImportsTest(parameterized.TestCase):
       "hasattr(tf_compat.v1, 'estimator')",
       "from adanet.tf_compat import RunConfig",
       "from adanet.version import VERSION as __version__",
-      "version.VERSION",
       "sys.version_info >= (3, 8)",
       "from packaging import requirements",
       "metadata.version('absl-py')",
