@@ -122,8 +122,8 @@ class ExamplesTest(parameterized.TestCase):
     with open("digits.svg", encoding="utf-8") as f:
       self.assertEqual(
           pages.text("docs/digits.svg"), f.read(),
-          "docs/digits.svg: expected the picture that adanet.history draws. Run "
-          "`tools/bazelw build //docs` and copy "
+          "docs/digits.svg: expected the picture that adanet.history draws. "
+          "Run `tools/bazelw build //docs` and copy "
           "bazel-bin/docs/docs_html/_images/digits.svg there.")
 
   def test_finds_the_examples(self):
