@@ -64,9 +64,6 @@ def owned(model_dir: str) -> Iterator[None]:
   a new `model_dir` to which nothing else was written. A file system without
   locks gets a warning, and a `model_dir` with a scheme, such as "gs://", none.
 
-  Args:
-    model_dir: str.
-
   Raises:
     InUseError: another process, or another thread of this one, owns it.
     OSError: the file cannot be made.

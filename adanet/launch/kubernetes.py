@@ -158,11 +158,7 @@ def _hostname(spec: Spec, task: job_lib.Task) -> str:
 
 
 def new_job_id(name: str) -> str:
-  """Returns an `ADANET_JOB_ID` that no other job has.
-
-  Args:
-    name: `Spec.name`.
-  """
+  """Returns an `ADANET_JOB_ID` that no other job has."""
   return f"{name}-{uuid.uuid4().hex[:12]}"
 
 

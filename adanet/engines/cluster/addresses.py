@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which addresses of a cluster are wrong, and which do not answer."""
 
-import contextlib
-import errno
-import selectors
+import functools
 import socket
-import time
+from concurrent import futures
 from typing import Any, Dict, List, Tuple
 
 # A process may have 1,024 files open, unless its limit is raised.
@@ -106,67 +104,31 @@ def unreachable(
   Returns:
     The addresses that do not answer or do not resolve, in the same order.
   """
-  endpoints = _endpoints(addresses)
-  answered = set()
-  for i in range(0, len(endpoints), _MAX_SOCKETS):
-    answered |= _answered(endpoints[i:i + _MAX_SOCKETS], timeout_secs)
-  return {
-      task: address for task, address in addresses.items()
-      if task not in answered
-  }
-
-
-def _endpoints(addresses):
-  """Returns (task, family, socket address): several where a name has them."""
-  hosts = {}
+  if not addresses:
+    return {}
+  resolved = functools.lru_cache(maxsize=None)(_resolve)
   endpoints = []
-  for task, address in addresses.items():
+  for address in addresses.values():
     try:
       host, port = _split(address)
-      if host not in hosts:
-        hosts[host] = []
-        hosts[host] = _resolve(host)
+      endpoints.append([(family, ip[:1] + (port,) + ip[2:])
+                        for family, ip in resolved(host)])
     except (OSError, ValueError):
-      continue
-    endpoints += [(task, family, ip[:1] + (port,) + ip[2:])
-                  for family, ip in hosts[host]]
-  return endpoints
+      endpoints.append([])
+  with futures.ThreadPoolExecutor(min(len(addresses), _MAX_SOCKETS)) as pool:
+    answered = list(pool.map(lambda found: any(
+        _connects(*endpoint, timeout_secs) for endpoint in found), endpoints))
+  return {task: address for (task, address), has_answered in zip(
+      addresses.items(), answered) if not has_answered}
 
 
-def _answered(endpoints, timeout_secs):
-  """Returns the tasks that accept a connection, asked all at once."""
-  answered = set()
-  end = time.monotonic() + timeout_secs
-  with contextlib.ExitStack() as stack:
-    selector = stack.enter_context(selectors.DefaultSelector())
-    for task, family, endpoint in endpoints:
-      try:
-        s = stack.enter_context(socket.socket(family))
-      except OSError as e:
-        if e.errno != errno.EAFNOSUPPORT:  # This machine has no IPv6.
-          raise
-        continue
-      s.setblocking(False)
-      if s.connect_ex(endpoint) in (0, errno.EINPROGRESS):
-        selector.register(s, selectors.EVENT_WRITE, task)
-    while selector.get_map():
-      ready = selector.select(max(0., end - time.monotonic()))
-      if not ready:
-        break
-      for key, _ in ready:
-        selector.unregister(key.fileobj)
-        if _is_connected(key.fileobj):
-          answered.add(key.data)
-  return answered
-
-
-def _is_connected(s):
-  """Returns whether a connection was made, and to somebody else."""
-  if s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-    return False
+def _connects(family, endpoint, timeout_secs):
+  """Returns whether a connection can be made, to another socket."""
   try:
-    # The kernel may choose the port that is asked as the one to ask from. Then
-    # the socket is connected to itself.
-    return s.getpeername() != s.getsockname()
-  except OSError:  # It is closed again.
+    with socket.socket(family) as s:
+      s.settimeout(timeout_secs)
+      # The kernel may choose the port that is asked as the one to ask from.
+      # Then the socket is connected to itself.
+      return not s.connect_ex(endpoint) and s.getpeername() != s.getsockname()
+  except OSError:  # This machine has no IPv6, or the socket is closed again.
     return False

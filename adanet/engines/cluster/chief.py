@@ -96,12 +96,7 @@ class ChiefEngine(engine.Engine):
 
   def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection):
-    """Announces nothing yet.
-
-    Args:
-      setup: `SearchSetup`.
-      connection: `Connection` of this task.
-    """
+    """Announces nothing yet."""
     super().__init__(setup)
     self._connection = connection
     self._stopped_workers = generation_lib.StoppedWorkers(

@@ -133,11 +133,7 @@ class ChiefClient:
   """
 
   def __init__(self, connection: connection_lib.Connection):
-    """Has seen nothing yet.
-
-    Args:
-      connection: `Connection` of this task.
-    """
+    """Has seen nothing yet."""
     self._connection = connection
     self._board = connection.own_status_board
     self._watch = ChiefWatch(

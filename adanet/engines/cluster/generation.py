@@ -124,15 +124,7 @@ class Generation:
   def __init__(self, setup: setup_lib.SearchSetup, training: trainer.Training,
                connection: connection_lib.Connection, number: int,
                generation: int):
-    """Watches the steps of one generation.
-
-    Args:
-      setup: `SearchSetup`.
-      training: `Training`.
-      connection: `Connection`.
-      number: int, the iteration's.
-      generation: int.
-    """
+    """Watches the steps of one generation."""
     self._setup = setup
     self._training = training
     self._connection = connection

@@ -31,12 +31,7 @@ _MISTAKE_SECS = 15.
 
 
 def train(setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
-  """Serves until training is over.
-
-  Args:
-    setup: `SearchSetup`.
-    request: `Request`.
-  """
+  """Serves until training is over."""
   with contextlib.closing(connection_lib.connect(
       setup.config, request.wait_timeout_secs)) as connection, (
           chief_client.opened(setup, request, connection.name)) as training:

@@ -66,9 +66,6 @@ _servers: Dict[str, _Started] = {}  # By port.
 def server_addresses(config: Any) -> Dict[str, str]:
   """Returns the addresses of all tasks that have a server.
 
-  Args:
-    config: a RunConfig.
-
   Returns:
     dict from task, such as "ps:0", to its address, "host:port". An evaluator
     is not in it.

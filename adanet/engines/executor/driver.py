@@ -57,7 +57,6 @@ from adanet.core import parts as parts_lib
 from adanet.core import selection
 from adanet.engines import engine
 from adanet.engines.executor import execution
-from adanet.engines.executor import joining
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
 from adanet.engines.executor import pickled_search
@@ -78,12 +77,8 @@ from adanet.training import trainer
 def check_executor(executor: Any, config: Any) -> None:
   """Checks that a search may be trained on an executor.
 
-  Args:
-    executor: the user's argument.
-    config: RunConfig.
-
   Raises:
-    ValueError: it is no executor, its workers are forks, or the config has a
+    ValueError: it is no executor, its workers are forks, or the RunConfig has a
       cluster.
   """
   if isinstance(executor, type) or not callable(
@@ -98,15 +93,6 @@ def check_executor(executor: Any, config: Any) -> None:
         "Unset TF_CONFIG to train on the executor")
 
 
-def _check_hooks(request):
-  """Checks that no hook saves checkpoints."""
-  for hook in filter(checkpoint_file.is_saver_hook, request.hooks):
-    raise ValueError(
-        f"hooks has {hook!r}: on an executor each part saves its own "
-        "checkpoints. Say how often in a RunConfig, by save_checkpoints_steps "
-        "or save_checkpoints_secs")
-
-
 class ExecutorEngine(engine.Engine):
   """Has the parts of an iteration trained and evaluated by an executor."""
 
@@ -116,10 +102,6 @@ class ExecutorEngine(engine.Engine):
 
   def __init__(self, setup: setup_lib.SearchSetup, executor: Any):
     """Checks the executor.
-
-    Args:
-      setup: `SearchSetup`.
-      executor: `concurrent.futures.Executor`.
 
     Raises:
       ValueError: the executor does not fit.
@@ -139,7 +121,11 @@ class ExecutorEngine(engine.Engine):
     Raises:
       ValueError: an argument does not fit, or cannot be sent to a worker.
     """
-    _check_hooks(request)
+    for hook in filter(checkpoint_file.is_saver_hook, request.hooks):
+      raise ValueError(
+          f"hooks has {hook!r}: on an executor each part saves its own "
+          "checkpoints. Say how often in a RunConfig, by "
+          "save_checkpoints_steps or save_checkpoints_secs")
     self._search = pickled_search.dumps(self.setup, request)
     self._digest = pickled_search.digest(self._search)
     with self.opened_here(request) as self._training:
@@ -155,7 +141,7 @@ class ExecutorEngine(engine.Engine):
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
     """See `Engine`. The parts have evaluated them when they ended."""
     is_of_all = candidates_lib.needs_all(self.setup.rules.evaluator)
-    if not is_of_all and not joining.may_be_compared(self._results):
+    if not is_of_all and not part_files.may_be_compared(self._results):
       is_of_all = True
       logging.warning(
           "Iteration %d: the data of evaluator.input_fn are not the same on all "
@@ -163,14 +149,14 @@ class ExecutorEngine(engine.Engine):
     if is_of_all:
       return candidates_lib.values(
           self.setup, candidates.number, candidates.checkpoint)
-    return joining.of_first(
+    return part_files.of_first(
         self._results, lambda result: result.compared.values)
 
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[logits_lib.RecordedLogits]:
     """See `Engine`. The parts have recorded them when they ended."""
-    files = part_files.PartFiles(self.setup.model_dir.path, candidates.number)
+    files = self._files(candidates.number)
     yield logits_lib.merged([
         logits_lib.read(files.absolute(result.logits or ""))
         for result in self._results.values()])
@@ -184,7 +170,8 @@ class ExecutorEngine(engine.Engine):
     return [
         report._replace(included_in_final_ensemble=report.name in included)
         for report in candidates_lib.merged_reports(
-            [result.reports for result in joining.longest_first(self._results)],
+            [result.reports
+             for result in part_files.longest_first(self._results)],
             [name for part in self._results for name in part])]
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
@@ -195,8 +182,10 @@ class ExecutorEngine(engine.Engine):
   def _remove_parts(self):
     """Removes the parts of the last iteration, when it is decided."""
     if self._iteration is not None:
-      part_files.PartFiles(
-          self.setup.model_dir.path, self._iteration.number).remove()
+      self._files(self._iteration.number).remove()
+
+  def _files(self, number):
+    return part_files.PartFiles(self.setup.model_dir.path, number)
 
   def _planned(self, start):
     """Returns the `Iteration` without its builders: its future names."""
@@ -236,14 +225,17 @@ class ExecutorEngine(engine.Engine):
     iteration = self._iteration = self._planned(start)
     parts = self._parts(iteration)
     choice = start.preset.choice(list(iteration.architectures))
-    names = _names_in_training(iteration)
+    # Of all candidates that are not fitted, in order.
+    names = tuple([c.name for c in iteration.candidates] +
+                  [ensemble.name for ensemble in iteration.planned
+                   if ensemble.fitted_by is None])
     self._training.report(events.IterationBegan(
         start.number,
         tuple(f"t{start.number}_{name}" for name in iteration.builder_names),
         names, setup.search.max_iteration_steps,
         setup.model_dir.global_step(start.checkpoint), request.max_iterations,
         request.max_steps))
-    files = part_files.PartFiles(setup.model_dir.path, start.number)
+    files = self._files(start.number)
     driver = request.retry_until_space(
         lambda: files.begin(start.checkpoint, self._search, self._digest),
         setup.model_dir.path)
@@ -255,8 +247,7 @@ class ExecutorEngine(engine.Engine):
             for one in iteration.fitted),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=setup.model_dir.path,
-        driver=driver,
-        driver_process=part_files.worker_name())
+        driver=driver, driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
     seconds_before = max(
         (record.total_seconds
@@ -352,25 +343,26 @@ class ExecutorEngine(engine.Engine):
 
   def _merged(self, iteration, files, results, names):
     """Merges the parts of an iteration; returns a `TrainedIteration`."""
-    averages = joining.of_first(results, lambda result: result.averages)
+    averages = part_files.of_first(results, lambda result: result.averages)
     for result in results.values():
       for event in result.stopped:
         self._training.report(event)
     if names and all(averages[name] != averages[name] for name in names):
       files.remove()
       raise selection.all_nan_error(iteration.number, names)
-    joining.check_nothing_is_shared(
+    part_files.check_nothing_is_shared(
         iteration.number, results, lambda result, name: checkpoints.values(
             files.absolute(result.checkpoint), [name])[name])
-    steps = joining.of_first(results, lambda result: result.steps)
+    steps = part_files.of_first(results, lambda result: result.steps)
     checkpoint, global_step, is_stop_asked = merge_checkpoints.merge(
         self.setup, self._training,
-        [files.absolute(r.checkpoint) for r in joining.longest_first(results)],
+        [files.absolute(result.checkpoint)
+         for result in part_files.longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
     progress = events.Progress(
         iteration.number, global_step, steps,
-        joining.of_first(results, lambda result: result.losses))
+        part_files.of_first(results, lambda result: result.losses))
     self._training.report(progress)
     self._write_curves(iteration.number, progress, averages)
     return trained_lib.TrainedIteration(
@@ -379,8 +371,8 @@ class ExecutorEngine(engine.Engine):
             iteration.number, checkpoint, iteration.architectures,
             iteration.previous.name if iteration.previous else None,
             tuple(one.name for one in iteration.fitted), averages,
-            joining.of_first(results, lambda result: result.not_finite)),
-        joining.of_first(results, lambda result: result.weights), progress,
+            part_files.of_first(results, lambda result: result.not_finite)),
+        part_files.of_first(results, lambda result: result.weights), progress,
         seconds=0., is_stop_asked=is_stop_asked)
 
   def _write_curves(self, number, progress, averages):
@@ -412,9 +404,3 @@ class ExecutorEngine(engine.Engine):
               before, record._replace(task=f"worker:{i}"))]
     return worker_records
 
-
-def _names_in_training(iteration):
-  """Returns the names of all candidates that are not fitted, in order."""
-  return tuple([c.name for c in iteration.candidates] +
-               [ensemble.name for ensemble in iteration.planned
-                if ensemble.fitted_by is None])

@@ -4,7 +4,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.engines.executor import joining
+from adanet.engines.executor import part_files
 from adanet.testing import parts
 from adanet.training import candidates
 
@@ -29,11 +29,11 @@ class JoiningTest(parameterized.TestCase):
         ("b",): results["b",]._replace(losses={"t0_b": 6., "previous": 2.})}
     self.assertEqual(
         [("t0_a", 5.), ("previous", expected), ("t0_b", 6.)],
-        list(joining.of_first(results, lambda one: one.losses).items()))
+        list(part_files.of_first(results, lambda one: one.losses).items()))
 
   @parameterized.parameters((.5, .5, True), (.5, .6, False), (.5, None, True))
   def test_may_be_compared(self, a, b, expected):
-    self.assertEqual(expected, joining.may_be_compared({
+    self.assertEqual(expected, part_files.may_be_compared({
         (name,): _result(compared=candidates.Comparison({}, "loss", data))
         for name, data in (("a", a), ("b", b))}))
 
@@ -42,12 +42,12 @@ class JoiningTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, "^iteration 2: the builders 'a', 'b' share the variable "
         "'embedding', and on an executor each trains its own copy: .*$"):
-      joining.check_nothing_is_shared(
+      part_files.check_nothing_is_shared(
           2, results, lambda result, _: [1., float("t0_a" in result.steps)])
     # All have the same value: nobody has trained it.
-    joining.check_nothing_is_shared(2, results, lambda *_: [1., 2.])
+    part_files.check_nothing_is_shared(2, results, lambda *_: [1., 2.])
     results["b",] = results["b",]._replace(shareable=("other",))
-    joining.check_nothing_is_shared(2, results, lambda result, _: result)
+    part_files.check_nothing_is_shared(2, results, lambda result, _: result)
 
 
 if __name__ == "__main__":

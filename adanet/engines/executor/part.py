@@ -145,11 +145,7 @@ class _Watch:
 
 
 def train(part_request: PartRequest) -> PartOutcome:
-  """Trains a part while it is wanted.
-
-  Args:
-    part_request: `PartRequest`.
-  """
+  """Trains a part while it is wanted."""
   worker = part_files.worker_name()
   if worker != part_request.driver_process and _is_fork():
     return PartOutcome(PartEnd.FORKED, worker=worker)
@@ -185,7 +181,14 @@ def _train(part_request):
   """Returns whether the part is done; see `train`. It raises the errors."""
   files = part_files.PartFiles(
       part_request.model_dir, part_request.start.number)
-  if not _is_asked(part_request, files):
+  wait = waiting.Wait(
+      SEEN_SECS, "use a folder that all workers of the executor see, or start "
+      "the workers where it is", log=logging.info)
+  while files.driver() is None:
+    wait.pause(.2, lambda: (
+        f"the driver's file in model_dir {part_request.model_dir!r} on "
+        f"{part_files.worker_name()}, a worker of the executor"))
+  if not files.is_wanted(part_request.driver):
     return False
   if _is_done(part_request, files):
     return True
@@ -199,18 +202,6 @@ def _train(part_request):
       files.remove_attempt(attempt)
 
 
-def _is_asked(part_request, files):
-  """Returns whether the driver that sent the request still waits for it."""
-  wait = waiting.Wait(
-      SEEN_SECS, "use a folder that all workers of the executor see, or start "
-      "the workers where it is", log=logging.info)
-  while files.driver() is None:
-    wait.pause(.2, lambda: (
-        f"the driver's file in model_dir {part_request.model_dir!r} on "
-        f"{part_files.worker_name()}, a worker of the executor"))
-  return files.is_wanted(part_request.driver)
-
-
 def _is_done(part_request, files):
   """Returns whether a part has a result that is enough for the request."""
   return files.result(part_request.part, part_request.driver,
@@ -220,20 +211,14 @@ def _is_done(part_request, files):
 def _unpacked(part_request, files):
   """Returns the `Model` of the part, and the `trainer.Request`."""
   model, request = pickled_search.loads(files.search(part_request.driver))
-  if model.config.session_config is None:
-    model = model._replace(config=model.config.replace(
-        session_config=_session_config(part_request.num_parts)))
+  if model.config.session_config is None:  # A share of the machine's CPUs.
+    threads = max(1, (os.cpu_count() or 1) // part_request.num_parts)
+    config = tf_compat.default_session_config()
+    config.intra_op_parallelism_threads = threads
+    config.inter_op_parallelism_threads = threads
+    model = model._replace(config=model.config.replace(session_config=config))
   return (model._replace(part=part_request.part, stops=part_request.stops),
           request._replace(steps=None, max_steps=part_request.max_steps))
-
-
-def _session_config(num_parts):
-  """Returns a `ConfigProto` with this part's share of the machine's CPUs."""
-  threads = max(1, (os.cpu_count() or 1) // num_parts)
-  config = tf_compat.default_session_config()
-  config.intra_op_parallelism_threads = threads
-  config.inter_op_parallelism_threads = threads
-  return config
 
 
 def _trained(part_request, model, request, files, attempt, stops):

@@ -21,8 +21,8 @@ import contextlib
 import os
 import pickle
 import socket
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
-from typing import Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
+from typing import Optional, Tuple
 import urllib.parse
 import uuid
 
@@ -34,6 +34,7 @@ from adanet.core import parts
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
+import numpy as np
 
 _FOLDER = "parts"
 
@@ -54,8 +55,7 @@ class _StartFile(NamedTuple):
 
 
 class _Graphs(NamedTuple):
-  """The content of graphs.json: its driver, and graphs; see `Iteration`.
-  """
+  """The content of graphs.json: its driver, and graphs; see `Iteration`."""
   driver: str
   graphs: Dict[str, Dict[str, int]]
 
@@ -121,12 +121,7 @@ class PartFiles:
   """The files of the parts of one iteration."""
 
   def __init__(self, model_dir: str, number: int):
-    """Reads and writes nothing.
-
-    Args:
-      model_dir: str.
-      number: int, the iteration's.
-    """
+    """Reads and writes nothing."""
     self._root = os.path.join(model_dir, _FOLDER)
     self._path = os.path.join(self._root, str(number))
 
@@ -370,3 +365,59 @@ class PartFiles:
 def part_name(part: parts.Part) -> str:
   """Returns the name of a part, as it is shown. No builder is called so."""
   return part[0] if len(part) == 1 else f"{part[0]}+{len(part) - 1}"
+
+
+_Results = Mapping[parts.Part, Result]
+
+
+def check_nothing_is_shared(
+    number: int, results: _Results,
+    read: Callable[[Result, str], Any]) -> None:
+  """Checks that no two parts have trained a variable, each its own copy.
+
+  Args:
+    number: int, the iteration's.
+    results: dict from each `Part` to its `Result`.
+    read: function from a `Result` and the name of a variable to its value.
+
+  Raises:
+    ValueError: some have.
+  """
+  owners: Dict[str, List[parts.Part]] = {}
+  for part, result in results.items():
+    for name in result.shareable:
+      owners.setdefault(name, []).append(part)
+  for name, owning in owners.items():
+    if len(owning) == 1:
+      continue
+    first, *others = (read(results[part], name) for part in owning)
+    if not all(np.array_equal(first, other) for other in others):
+      sharing = map(part_name, owning)
+      raise ValueError(
+          f"iteration {number}: the builders {', '.join(map(repr, sharing))} "
+          f"share the variable {name!r}, and on an executor each trains its "
+          "own copy: give each builder its own, or train in one process")
+
+
+def may_be_compared(results: _Results) -> bool:
+  """Returns whether the candidates of all were evaluated on the same data."""
+  first, *others = (result.compared for result in results.values())
+  return all(map(first.may_be_compared_with, others))
+
+
+def longest_first(results: _Results) -> List[Result]:
+  """Returns results, that of the part which trained in most steps first.
+
+  The previous ensemble, which all parts have, is taken from this one: in one
+  process, too, it is run until the last subnetwork is done.
+  """
+  return sorted(results.values(), key=lambda result: -result.runs)
+
+
+def of_first(results: _Results, get: Callable[
+    [Result], Mapping[str, Any]]) -> Dict[str, Any]:
+  """Returns the dicts of all results as one; see `longest_first`."""
+  merged = {name: None for result in results.values() for name in get(result)}
+  for result in reversed(longest_first(results)):
+    merged.update(get(result))
+  return merged
