@@ -188,7 +188,7 @@ class ChiefEngine(engine.Engine):
     if (job_state is None or measured is None or
         not generation_lib.may_take_over(job_state, self._job_state(
             latest.number, job_state.builders, job_state.generation,
-            measuring.announced_measurements(job_state)))):
+            job_state.measured))):
       return False
     self._deferred.enter_context(self._training.stops.deferred())
     if self._wait_until_servers_answer(job_state.generation):
@@ -275,17 +275,17 @@ class ChiefEngine(engine.Engine):
     if known is None and measuring.is_wanted(self.setup.placement):
       known = measuring.measure(
           self.setup, self._training.request.input_fn, start.number)
-    return known or measuring.Measurements()
+    return known or jobs.Measurements()
 
   def _job_state(self, number, builders, generation,
-                 measured=measuring.Measurements()):
+                 measured=jobs.Measurements()):
     config = self.setup.config
     return jobs.JobState(
         job=self._connection.job.text, generation=generation, iteration=number,
         builders=builders, num_workers=config.num_worker_replicas,
         num_ps=config.num_ps_replicas, strategy=repr(self.setup.placement),
         max_steps=self._training.request.max_steps,
-        search=generation_lib.search_of(self.setup), **measured._asdict())
+        measured=measured, search=generation_lib.search_of(self.setup))
 
   def _announce(self, job_state):
     """Writes a job state, and tells the boards that there is another one."""

@@ -13,7 +13,7 @@ that an evaluator that is killed and started again does not evaluate it twice.
 import contextlib
 import os
 import time
-from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -94,36 +94,24 @@ class _Superseded(Exception):
   """Training is over, and the chief evaluates the last checkpoint."""
 
 
-class Clock(NamedTuple):
-  """The time, which a test may fake.
-
-  Attributes:
-    now: returns the seconds since the epoch.
-    monotonic: returns the time, in seconds from any moment.
-    sleep: waits for some seconds.
-  """
-  now: Callable[[], float] = time.time
-  monotonic: Callable[[], float] = time.monotonic
-  sleep: Callable[[float], None] = time.sleep
-
-
 class _PatientReader:
-  """Reads files again and again while a shared disk is late."""
+  """Reads files again and again while a shared disk is late.
 
-  def __init__(self, function, errors, default, clock):
+  `read` returns the value; the last one while it cannot be read.
+  """
+
+  def __init__(self, function, error):
     self._function = function
-    self._errors = errors
-    self._value = default
-    self._clock = clock
+    self._errors = tf_compat.v1.errors.OpError, error
+    self._value = None
     self._failing_since = None
 
   def read(self):
-    """Returns the value; the last one while it cannot be read."""
     try:
       self._value = self._function()
       self._failing_since = None
     except self._errors:
-      now = self._clock.monotonic()
+      now = time.monotonic()
       if self._failing_since is None:
         self._failing_since = now
       if now - self._failing_since >= _DISK_DELAY_SECS:
@@ -138,11 +126,10 @@ class _StopHook:
   older checkpoint must not be exported after the last one.
   """
 
-  def __init__(self, state, is_superseded, clock):
+  def __init__(self, state, is_superseded):
     self._state = state
     self._is_superseded = is_superseded
-    self._clock = clock
-    self._next_time = clock.monotonic() + _POLL_SECS
+    self._next_time = time.monotonic() + _POLL_SECS
 
   def begin(self):
     """Does nothing."""
@@ -153,13 +140,13 @@ class _StopHook:
   def before_run(self, run_context):
     """Raises `_JobStopped` or `_Superseded` if it is time."""
     del run_context
-    if self._clock.monotonic() >= self._next_time:
+    if time.monotonic() >= self._next_time:
       state = self._state()
       if state == jobs.State.STOPPED:
         raise _JobStopped()
       if state == jobs.State.OVER and self._is_superseded():
         raise _Superseded()
-      self._next_time = self._clock.monotonic() + _POLL_SECS
+      self._next_time = time.monotonic() + _POLL_SECS
 
   def after_run(self, run_context, run_values):
     """Does nothing."""
@@ -222,8 +209,8 @@ class EvaluatorTask:
                name: Optional[str], start_delay_secs: float,
                job_watch: jobs.JobWatch, report: events.Report,
                results_file: results_lib.ResultsFile,
-               observer: Optional[announcements.ReadOnlyObserver] = None,
-               clock: Clock = Clock()) -> None:
+               observer: Optional[announcements.ReadOnlyObserver] = None
+              ) -> None:
     """Reads nothing yet. The task starts now.
 
     Args:
@@ -236,14 +223,11 @@ class EvaluatorTask:
       report: called with a `Working` when it begins to wait for checkpoints.
       results_file: `ResultsFile`, which says who evaluates the last checkpoint.
       observer: `ReadOnlyObserver`; None if there is no parameter server.
-      clock: `Clock`.
     """
-    v1 = tf_compat.v1
     self._start_delay_secs = start_delay_secs
     self._report = report
     self._results_file = results_file
     self._observer = observer
-    self._clock = clock
     self._model_dir = model_dir_lib.ModelDir(config.model_dir)
     self._timeout_secs = getattr(
         config, "session_creation_timeout_secs", None)
@@ -252,16 +236,15 @@ class EvaluatorTask:
     self._job_watch = job_watch
     self._job_state = _PatientReader(
         jobs.JobStateFile(config.model_dir).read,
-        (v1.errors.OpError, jobs.JobStateError), None, clock)
+        jobs.JobStateError)
     self._latest = _PatientReader(
-        self._model_dir.latest_checkpoint,
-        (v1.errors.OpError, checkpoints.CheckpointError), None, clock)
+        self._model_dir.latest_checkpoint, checkpoints.CheckpointError)
     # The last checkpoint that was looked at, and its step.
     self._seen: Tuple[Optional[str], Optional[int]] = (None, None)
     self._evaluated = _Evaluated()
     self._no_news_secs = max(
         _NO_NEWS_SECS, 2. * (config.save_checkpoints_secs or 0))
-    self._news_time = clock.monotonic()
+    self._news_time = time.monotonic()
 
   def _state(self):
     job_state = self._job_state.read()
@@ -274,18 +257,15 @@ class EvaluatorTask:
     return (self._results_file.by == tf_compat.TaskType.CHIEF or
             self._results_file.read() is not None)
 
-  def _sleep(self):
-    self._clock.sleep(_POLL_SECS)
-
   def _wait_until_start(self):
     """Waits for `start_delay_secs`, but not beyond the end of training."""
-    end = self._clock.monotonic() + self._start_delay_secs
+    end = time.monotonic() + self._start_delay_secs
     if self._start_delay_secs:
       logging.info("Evaluation begins after start_delay_secs=%g.",
                    self._start_delay_secs)
-    while (self._clock.monotonic() < end and
+    while (time.monotonic() < end and
            self._state() == jobs.State.TRAINING):
-      self._sleep()
+      time.sleep(_POLL_SECS)
 
   def _is_gone(self, checkpoint):
     """Returns whether a checkpoint is deleted, or is about to be."""
@@ -293,7 +273,7 @@ class EvaluatorTask:
       # The index goes after the data.
       if not tf_compat.v1.io.gfile.exists(checkpoint + ".index"):
         return True
-      self._sleep()
+      time.sleep(_POLL_SECS)
     return False
 
   def _do(self, action, checkpoint):
@@ -308,7 +288,7 @@ class EvaluatorTask:
     """
     try:
       action(checkpoint, hooks=[
-          _StopHook(self._state, self._is_superseded, self._clock)])
+          _StopHook(self._state, self._is_superseded)])
       self._evaluated = _Evaluated(
           int(self._evaluation.metrics["global_step"]),
           os.path.basename(checkpoint))
@@ -318,7 +298,7 @@ class EvaluatorTask:
       if files.is_disk_full(error):
         logging.warning("The disk of %s is full: the evaluation is tried again "
                         "in %g s.", self._model_dir.path, _FULL_DISK_SECS)
-        self._clock.sleep(_FULL_DISK_SECS)
+        time.sleep(_FULL_DISK_SECS)
         return False
       if not self._is_gone(checkpoint):
         raise
@@ -336,12 +316,12 @@ class EvaluatorTask:
         if not self._is_gone(checkpoint):
           raise
         return None
-      self._news_time = self._clock.monotonic()
+      self._news_time = time.monotonic()
     return self._seen[1]
 
   def _warn_without_news(self):
     """Warns, now and then, if the chief seems to train no more."""
-    now = self._clock.monotonic()
+    now = time.monotonic()
     if now - self._news_time >= self._no_news_secs:
       logging.warning(
           "No new checkpoint in %s for %.0f minutes: see what the chief prints. "
@@ -389,8 +369,7 @@ class EvaluatorTask:
     self._wait_until_start()
     self._evaluated = self._evaluated_file.read()
     wait = waiting.Wait(
-        self._timeout_secs, "start the chief, with the same model_dir",
-        self._clock.monotonic, self._clock.sleep)
+        self._timeout_secs, "start the chief, with the same model_dir")
     while True:
       # First the state: the latest checkpoint after training is the last one.
       state = self._state()
@@ -416,4 +395,4 @@ class EvaluatorTask:
       else:
         wait.done()
         self._evaluate_new(checkpoint)
-      self._sleep()
+      time.sleep(_POLL_SECS)

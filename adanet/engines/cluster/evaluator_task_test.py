@@ -32,22 +32,22 @@ class _Time:
 
   def __init__(self, what_happens):
     """Takes dict from a second to a function that is called then."""
-    self._now = 0.
+    self.now = 0.
     self._what_happens = dict(what_happens)
-    self.clock = evaluator_task.Clock(
-        lambda: 1000. + self._now, lambda: self._now, self.sleep)
 
-  @property
-  def now(self):
-    return self._now
+  def time(self):
+    return 1000. + self.now
+
+  def monotonic(self):
+    return self.now
 
   def sleep(self, secs):
     """Lets the time go on, and everything happen that is due."""
-    self._now += secs
-    if self._now > 20000:
+    self.now += secs
+    if self.now > 20000:
       raise AssertionError("it does not end")
     for second in sorted(self._what_happens):
-      if second <= self._now:
+      if second <= self.now:
         self._what_happens.pop(second)()
 
 
@@ -97,14 +97,18 @@ class _FakeEstimator:
     raise AssertionError("the evaluator does not train")
 
 
-def _evaluator(estimator, spec, job, report, results_file, clock):
-  """Returns the evaluator that `train_and_evaluate` would make."""
-  return evaluator_task.EvaluatorTask(
-      estimator.config, train_lib.CheckpointEvaluator(
-          estimator, spec, None, clock.monotonic),
-      name=spec.name, start_delay_secs=spec.start_delay_secs,
-      job_watch=jobs.JobWatch(job, clock.now), report=report,
-      results_file=results_file, clock=clock)
+def _run(clock, estimator, spec, job, report, results_file):
+  """Runs the evaluator that `train_and_evaluate` would make, in a `_Time`."""
+  with mock.patch.object(evaluator_task, "time", clock), \
+       mock.patch.object(jobs, "time", clock), \
+       mock.patch.object(waiting, "Wait", functools.partial(
+           waiting.Wait, clock=clock.monotonic, sleep=clock.sleep)):
+    return evaluator_task.EvaluatorTask(
+        estimator.config, train_lib.CheckpointEvaluator(
+            estimator, spec, None, clock.monotonic),
+        name=spec.name, start_delay_secs=spec.start_delay_secs,
+        job_watch=jobs.JobWatch(job), report=report,
+        results_file=results_file).run()
 
 
 class EvaluatorTest(parameterized.TestCase):
@@ -128,12 +132,10 @@ class EvaluatorTest(parameterized.TestCase):
     """Returns a function that writes the job state, as a chief does."""
 
     def announce():
-      jobs.JobStateFile(
-          self._model_dir,
-          lambda: 1000. + self._estimator.time.now).write(
-              jobs.JobState(
-                  job, 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
-                  jobs.State(state)))
+      with mock.patch.object(jobs, "time", self._estimator.time):
+        jobs.JobStateFile(self._model_dir).write(jobs.JobState(
+            job, 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
+            jobs.State(state)))
 
     return announce
 
@@ -143,10 +145,10 @@ class EvaluatorTest(parameterized.TestCase):
     arguments = dict(start_delay_secs=0, throttle_secs=0,
                      exporters=self._exporter)
     arguments.update(spec)
-    results = _evaluator(
-        self._estimator, adanet.EvalSpec(builders.input_fn(1), **arguments),
-        job, self._reported.append, self._results_file,
-        self._estimator.time.clock).run()
+    results = _run(
+        self._estimator.time, self._estimator,
+        adanet.EvalSpec(builders.input_fn(1), **arguments), job,
+        self._reported.append, self._results_file)
     return results, self._estimator.time.now
 
   @property
@@ -392,16 +394,16 @@ class SearchTest(absltest.TestCase):
       return lambda: estimator.train(builders.input_fn(), max_steps=max_steps)
 
     def end():
-      jobs.JobStateFile(model_dir, lambda: 1020.).write(
+      jobs.JobStateFile(model_dir).write(
           jobs.JobState("job", 1, 1, ("a",), 1, 1, "", None, jobs.State.OVER))
 
     exporter = _Exporter()
-    metrics, exports = _evaluator(
+    metrics, exports = _run(
+        _Time({3: train(2), 6: train(6), 9: train(8), 20: end}),
         estimator, adanet.EvalSpec(
             builders.input_fn(1), name="held_out", start_delay_secs=0,
             throttle_secs=0, exporters=exporter), _JOB, lambda event: None,
-        results_lib.ResultsFile(model_dir, _JOB, 1.), _Time({
-            3: train(2), 6: train(6), 9: train(8), 20: end}).clock).run()
+        results_lib.ResultsFile(model_dir, _JOB, 1.))
     self.assertEqual(
         [("model.ckpt-2", 2, False), ("model.ckpt-6", 6, False),
          ("model.ckpt-8", 8, False), ("model.ckpt-8", 8, True)],

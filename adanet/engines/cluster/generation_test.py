@@ -71,8 +71,8 @@ class DecisionsTest(parameterized.TestCase):
   @parameterized.parameters(
       dict(job="other"), dict(iteration=3), dict(builders=("a",)),
       dict(num_workers=4), dict(num_ps=1), dict(max_steps=None),
-      dict(strategy="ReplicationStrategy()"), dict(costs=(1, 2)),
-      dict(sizes=(1, 2)))
+      dict(strategy="ReplicationStrategy()"),
+      dict(measured=jobs.Measurements((1, 2))))
   def test_restores_where_something_else_is_trained(self, **changed):
     self.assertFalse(generation_lib.may_take_over(
         _ANNOUNCED, _ANNOUNCED._replace(**changed)))

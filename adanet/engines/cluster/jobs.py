@@ -41,7 +41,6 @@ import contextlib
 import enum
 import hashlib
 import json
-import math
 import os
 import time
 from typing import (Any, Callable, Dict, Iterator, Mapping, NamedTuple,
@@ -54,7 +53,8 @@ from adanet.tf_compat import files
 _MAX_AGE_SECS = 600.
 _PATIENCE_SECS = 30.
 
-NumberPerBuilder = Tuple[Union[int, float], ...]
+_Number = Union[int, float]
+NumberPerBuilder = Tuple[_Number, ...]
 """A positive number for each builder."""
 
 # How many jobs of this process are over, by task.
@@ -76,6 +76,21 @@ class State(enum.Enum):
   STOPPED = "stopped"  # It goes on when it is started again.
 
 
+class Measurements(NamedTuple):
+  """The costs of an iteration that the placement strategy asks for.
+
+  Attributes:
+    costs: the cost of a step of each builder's subnetwork: nanoseconds, or the
+      builders' own numbers. None if the strategy does not ask.
+    sizes: the same for the bytes of their variables.
+    ensemble_cost: the nanoseconds of a step of all ensembles, where they were
+      measured with the costs; 0 if there are fitted ones only.
+  """
+  costs: Optional[NumberPerBuilder] = None
+  sizes: Optional[NumberPerBuilder] = None
+  ensemble_cost: Optional[_Number] = None
+
+
 class JobState(NamedTuple):
   """The state that all tasks of a job must share.
 
@@ -91,12 +106,7 @@ class JobState(NamedTuple):
     state: `State` of the job.
     reason: str, why it is in this state.
     written: float, when the file was written, in seconds since the epoch.
-    costs: the cost of a step of each builder's subnetwork, where the strategy
-      asks for measured costs: nanoseconds, or the builders' own numbers. None
-      if it does not ask.
-    sizes: the bytes of its variables, under the same conditions.
-    ensemble_cost: the nanoseconds of a step of all ensembles, where they were
-      measured with the costs; 0 if there are fitted ones only.
+    measured: `Measurements` of the iteration.
     search: dict from the name of an argument to the text of its value, for what
       all tasks must have alike.
   """
@@ -111,9 +121,7 @@ class JobState(NamedTuple):
   state: State = State.TRAINING
   reason: str = ""
   written: float = 0.
-  costs: Optional[NumberPerBuilder] = None
-  sizes: Optional[NumberPerBuilder] = None
-  ensemble_cost: Optional[Union[int, float]] = None
+  measured: Measurements = Measurements()
   search: Dict[str, str] = {}
 
   @property
@@ -127,68 +135,29 @@ class JobState(NamedTuple):
 
   @classmethod
   def from_json(cls, text: str, path: str) -> "JobState":
-    """Returns the job state that a file has.
-
-    Args:
-      text: str, the content of the file.
-      path: str, the file, for error messages.
+    """Returns the job state in the text of a file, which errors name.
 
     Raises:
       JobStateError: the text is not one that `to_json` writes.
     """
     try:
-      content = typed_json.loads(text)
-      job_state = typed_json.from_json(cls, content, skips_unknown=True)
-      job_state._check(set(content))
-      return job_state
+      return typed_json.from_json(cls, typed_json.loads(text))
     except ValueError as e:
       raise JobStateError(
           f"{path}: {e}. Expected what the chief of a cluster writes. Remove "
           "the file, and start the job again.") from e
 
-  def _check(self, names):
-    """Checks the conditions that the types do not express.
-
-    Args:
-      names: set of str, which values are in the file.
-
-    Raises:
-      ValueError: a value is absent or out of range.
-    """
-    for name, value in self._asdict().items():
-      # Older files have no measurements, and no search.
-      if name in ("costs", "sizes"):
-        if value is not None and not (
-            len(value) == len(self.builders) and
-            all(0 < number < math.inf for number in value)):
-          raise ValueError(f"{name} is {list(value)}, not a number > 0 for "
-                           f"each of the {len(self.builders)} builders")
-      elif name == "ensemble_cost":
-        if value is not None and not 0 <= value < math.inf:
-          raise ValueError(f"{name} is {value}, not a number >= 0")
-      elif name not in names and name != "search":
-        raise ValueError(f"it lacks {name}")
-      elif isinstance(value, int) and value < 0:
-        raise ValueError(f"{name} is {value}, not an integer >= 0")
-
 
 class JobStateFile:
-  """The file of the job state in a `model_dir`."""
+  """The file of the job state in a `model_dir`.
 
-  def __init__(
-      self, model_dir: str, clock: Callable[[], float] = time.time) -> None:
-    """Reads nothing: the folder need not exist.
+  Attributes:
+    path: str.
+  """
 
-    Args:
-      model_dir: str.
-      clock: returns the seconds since the epoch.
-    """
-    self._path = os.path.join(model_dir, "cluster", "job_state.json")
-    self._clock = clock
-
-  @property
-  def path(self) -> str:
-    return self._path
+  def __init__(self, model_dir: str) -> None:
+    """Reads nothing: the folder need not exist."""
+    self.path = os.path.join(model_dir, "cluster", "job_state.json")
 
   def read(self) -> Optional[JobState]:
     """Returns the job state; None if there is no file.
@@ -197,8 +166,8 @@ class JobStateFile:
       JobStateError: the file is corrupt.
       tf.errors.OpError: the file cannot be read.
     """
-    text = files.read_text(self._path)
-    return None if text is None else JobState.from_json(text, self._path)
+    text = files.read_text(self.path)
+    return None if text is None else JobState.from_json(text, self.path)
 
   def write(self, job_state: JobState) -> None:
     """Writes the file whole, with the time of now as `written`.
@@ -207,7 +176,7 @@ class JobStateFile:
       tf.errors.OpError: the file cannot be written.
     """
     files.write_text(
-        self._path, job_state._replace(written=self._clock()).to_json())
+        self.path, job_state._replace(written=time.time()).to_json())
 
   def announce(self, job: str, num_workers: int, num_ps: int,
                max_steps: Optional[int], state: State = State.TRAINING,
@@ -216,11 +185,11 @@ class JobStateFile:
 
     Args:
       job: str, the id of the job.
-      num_workers: int.
+      num_workers: see `JobState`, like all others.
       num_ps: int.
       max_steps: int, or None.
       state: `State`.
-      reason: str, why.
+      reason: str.
 
     Returns:
       The new generation.
@@ -395,21 +364,18 @@ class JobWatch:
     job: `JobId` of this task.
   """
 
-  def __init__(self, job: JobId, clock: Callable[[], float] = time.time,
-               since: Optional[float] = None,
+  def __init__(self, job: JobId, since: Optional[float] = None,
                chief_answers: Callable[[], bool] = lambda: False) -> None:
     """The task starts now.
 
     Args:
       job: `JobId` of this task.
-      clock: returns the seconds since the epoch.
       since: float, when this process began to follow the jobs of its run, in
         seconds since the epoch; None for now.
       chief_answers: see `state`.
     """
     self.job = job
-    self._clock = clock
-    self._started = clock()
+    self._started = time.time()
     self._since = since
     self._chief_answers = chief_answers
     self._is_followed = False
@@ -429,7 +395,7 @@ class JobWatch:
     is_new = job_state != self._first or (
         job_state is not None and self._since is not None and
         job_state.written >= self._since)
-    return state(job_state, self.job, is_new, self._started, self._clock(),
+    return state(job_state, self.job, is_new, self._started, time.time(),
                  self._chief_answers)
 
   def end(self) -> None:

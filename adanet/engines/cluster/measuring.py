@@ -11,7 +11,7 @@ import math
 import numbers
 import statistics
 import time
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from adanet import distributed
 from adanet import log as logging
@@ -23,20 +23,6 @@ from adanet.training import train_ops
 
 _NUM_STEPS = 5  # Of each subnetwork; before them one that compiles.
 _MAX_SECS = 30.  # Of all, if a step takes long: then each takes fewer.
-
-
-class Measurements(NamedTuple):
-  """The measurements of an iteration.
-
-  Attributes:
-    costs: a positive number for each builder; None without a need.
-    sizes: the same for the bytes of their variables.
-    ensemble_cost: the cost of a step of all ensembles, in the units of the
-      costs; None if it was not measured.
-  """
-  costs: Optional[jobs.NumberPerBuilder] = None
-  sizes: Optional[jobs.NumberPerBuilder] = None
-  ensemble_cost: Optional[weights_lib.Number] = None
 
 
 class _Everything(distributed.PlacementStrategy):
@@ -163,7 +149,7 @@ def _log(iteration, measured):
 
 def measure(setup: setup_lib.SearchSetup,
             input_fn: Callable[..., Any],
-            number: int) -> Measurements:
+            number: int) -> jobs.Measurements:
   """Measures the costs and sizes that the placement strategy asks for.
 
   A builder that has a `cost` and a `size` is asked, and not measured. Then the
@@ -189,14 +175,14 @@ def measure(setup: setup_lib.SearchSetup,
       sizes = stated(builders, "size") or tuple(map(_num_bytes, specs))
     if placement.work.is_measured and costs is None:
       costs, ensemble_cost = _times(alone, built)
-    measured = Measurements(costs, sizes, ensemble_cost)
+    measured = jobs.Measurements(costs, sizes, ensemble_cost)
     _log(built.iteration, measured)
     return measured
 
 
 def known(job_state: Optional[jobs.JobState],
           now: jobs.JobState,
-          placement: Any) -> Optional[Measurements]:
+          placement: Any) -> Optional[jobs.Measurements]:
   """Returns the measurements from before a restart; None to measure now.
 
   Args:
@@ -206,25 +192,21 @@ def known(job_state: Optional[jobs.JobState],
     placement: the strategy.
   """
   if not is_wanted(placement):
-    return Measurements()
+    return jobs.Measurements()
   if job_state is None or (
       job_state.job, job_state.iteration, job_state.strategy) != (
           now.job, now.iteration, now.strategy):
     return None
-  if (placement.work.is_measured and not job_state.costs or
-      placement.sizes.is_measured and not job_state.sizes):
+  measured = job_state.measured
+  if (placement.work.is_measured and not measured.costs or
+      placement.sizes.is_measured and not measured.sizes):
     return None
-  return announced_measurements(job_state)
+  return measured
 
 
-def announced_measurements(job_state: jobs.JobState) -> Measurements:
-  """Returns the measurements in a job state."""
-  return Measurements(job_state.costs, job_state.sizes, job_state.ensemble_cost)
-
-
-def placed(setup: setup_lib.SearchSetup, measured: Measurements
+def placed(setup: setup_lib.SearchSetup, measured: jobs.Measurements
           ) -> setup_lib.SearchSetup:
-  """Returns a model with a strategy that knows the measurements."""
+  """Returns a `SearchSetup` with a strategy that knows the measurements."""
   placement: Any = setup.placement
   if not is_wanted(placement):
     return setup

@@ -109,8 +109,7 @@ class Worker:
     began = time.time()
     client = self._chief_client
     number, generation = job_state.iteration, job_state.generation
-    setup = measuring.placed(
-        self._setup, measuring.announced_measurements(job_state))
+    setup = measuring.placed(self._setup, job_state.measured)
     training = self._training._replace(
         request=self._training.request._replace(
             max_steps=job_state.max_steps,
