@@ -16,8 +16,8 @@ import adanet
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.search import loop
 from adanet.training import setup as setup_lib
@@ -92,7 +92,7 @@ def _train(connection, job, task_type, index):
   ends = _Ends()
   with signals.StopRequests() as stops:
     if config.task_type == tf_compat.TaskType.PS:
-      parameter_server.serve(cluster, stops)
+      chief_client.serve(cluster, stops)
       return Done()
     processor = delays.Processor(connection)
     builders = [

@@ -25,8 +25,8 @@ from adanet import tf_compat
 from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
+from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.search import loop
 from adanet.tf_compat import v1 as tf
@@ -197,7 +197,7 @@ def main(model_dir, num_turns):
   connection = connection_lib.connect(config, _TIMEOUT_SECS)
   if config.task_type == tf_compat.TaskType.PS:
     with signals.StopRequests() as stops:
-      parameter_server.serve(connection, stops)
+      chief_client.serve(connection, stops)
     return
   strategy = distributed.RoundRobinStrategy()
   builders = [_Builder(i) for i in range(search.NUM_CANDIDATES)]

@@ -220,8 +220,11 @@ def _row(name: str, networks: Tuple[Sequence[_Line], ...], then: _Then,
   return _Row(name, (_Call(networks, then, search, train or {}),))
 
 
+_IN_THE_MIDDLE = _Call((_TWICE, _TWICE), _Then(
+    ("t0_b",), ({"t0_a": .25, "t0_b": .09},), end=_MAX_STEPS, leader="t1_a"),
+                       train=dict(max_steps=_STEPS + 2))
+
 _ROWS = (
-    # The first rows are those of `test //...`.
     _row("fitted_and_balanced", ([_Line("a", .6), _Line("b", 1.5)],), _Then(
         ("t0_all_greedy",), ({"t0_all_greedy": .0025},),
         weights={"t0_a": .5, "t0_b": .5}, is_read=True),
@@ -229,10 +232,9 @@ _ROWS = (
          # With these costs, no network is trained by two tasks of a cluster,
          # whose last steps might be more than were asked for.
          placement_strategy=distributed.BalancedStrategy(costs=(1, 2))),
-    _Row("best_and_max_steps_in_the_middle", (
-        _Call((_TWICE, _TWICE), _Then(
-            ("t0_b",), ({"t0_a": .25, "t0_b": .09},), end=_MAX_STEPS,
-            leader="t1_a"), train=dict(max_steps=_STEPS + 2)),
+    _Row("max_steps_in_the_middle", (_IN_THE_MIDDLE,)),
+    _Row("best_after_max_steps_in_the_middle", (
+        _IN_THE_MIDDLE,
         _Call((_TWICE, _TWICE), _Then(
             ("t0_b", "t1_a"), ({"t0_a": .25, "t0_b": .09}, {
                 "t0_b": .09, "t1_a": .01, "t1_b": .09}))))),
@@ -325,6 +327,7 @@ _ROWS = (
 )
 
 
+_PART_OF_ANOTHER = ("max_steps_in_the_middle",)
 # What needs no engine to be other than it is: the search alone decides.
 _OF_SEARCH = ("force_grow",)
 # Each task of a cluster has an input of its own. Where all of them end, it
@@ -335,19 +338,20 @@ _OF_POOL = ("fitted_and_balanced", "nan_in_all_that_are_fitted",
             "stopped_by_its_hook")
 
 
-def _rows(first, leave_out=(), only=None):
+def _rows(quick, leave_out=(), only=None):
   """Returns the decorator of a test of rows.
 
   Args:
-    first: int, how many rows `test //...` runs.
+    quick: the name of the row that `test //...` runs.
     leave_out: names.
     only: names, or None for all.
   """
   rows = [row for row in _ROWS if row.name not in leave_out and
           (only is None or row.name in only)]
+  rows.sort(key=lambda row: row.name != quick)
   return parameterized.named_parameters(
       *[dict(testcase_name=f"_{row.name}", row=row)
-        for row in level.first(rows, first)])
+        for row in level.first(rows)])
 
 
 def _held_out(folder):
@@ -443,14 +447,14 @@ def _check_iteration(test, then, number, record, values):
 
 class LocalTest(parameterized.TestCase):
 
-  @_rows(2)
+  @_rows("fitted_and_balanced", _PART_OF_ANOTHER)
   def test(self, row):
     _check(self, row, _train)
 
 
 class ExecutorTest(parameterized.TestCase):
 
-  @_rows(2, _OF_SEARCH)
+  @_rows("max_steps_in_the_middle", _OF_SEARCH)
   def test(self, row):
     _check(self, row, functools.partial(_train, executor=engines.Here()))
 
@@ -469,7 +473,7 @@ class PoolTest(parameterized.TestCase):
     cls._exits.close()
     super().tearDownClass()
 
-  @_rows(1, only=_OF_POOL)
+  @_rows("fitted_and_balanced", only=_OF_POOL)
   def test(self, row):
     _check(self, row, functools.partial(_train, executor=self._pool))
 
@@ -493,7 +497,8 @@ class ClusterTest(parameterized.TestCase):
   """Its name is the first one: its tasks are forks, and need no session before.
   """
 
-  @_rows(1, _OF_SEARCH + _NOT_OF_CLUSTER)
+  @_rows("fitted_and_balanced",
+         _OF_SEARCH + _NOT_OF_CLUSTER + _PART_OF_ANOTHER)
   def test(self, row):
     _check(self, row, self._train)
 

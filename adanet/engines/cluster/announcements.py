@@ -69,7 +69,7 @@ class StatusBoard:
 
     Args:
       ps: int, the parameter server's index.
-      address: str, its address.
+      address: str, that of the parameter server.
       target: str, the address of this task's server.
       own_filter: str, the device filter that names this task.
       job_number: int, the number of the job in the processes of its tasks.
@@ -335,13 +335,7 @@ class ReadOnlyObserver:
   """A task outside of the cluster, which asks a parameter server itself."""
 
   def __init__(self, model_dir: str, job: jobs.JobId, address: str):
-    """Asks no server yet.
-
-    Args:
-      model_dir: str, that of this task.
-      job: `JobId` of this task.
-      address: str, that of the first parameter server.
-    """
+    """Asks no server yet; the address is the first parameter server's."""
     self._board: Optional[StatusBoard] = StatusBoard(
         0, address, "grpc://" + address, "/job:ps/task:0", job.number)
     self._visibility = VisibilityCheck(model_dir, job, functools.partial(

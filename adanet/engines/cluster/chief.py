@@ -366,8 +366,8 @@ class ChiefEngine(engine.Engine):
     wait = self._connection.wait("start it, or see what it prints")
     while True:
       self._look_at_takeover()
-      ready = [None if status is None else status.ready
-               for status in self._connection.read_status_boards()]
+      ready = [status and status.ready for status in (
+          board.read() for board in self._connection.status_boards)]
       has_lost = generation_lib.have_lost(ready, generation)
       if has_lost or None not in ready:
         wait.done()
@@ -418,8 +418,7 @@ class ChiefEngine(engine.Engine):
         announcements.GenerationStatus(generation, ready=0))
     # A late worker may have written an answer.
     self._requests.remove()
-    for one in connection.status_boards:
-      one.close()
+    connection.close()
     if self._generation is not None:
       _left.extend(self._containers(self._generation + 1))
 

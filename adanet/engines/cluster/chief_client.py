@@ -5,6 +5,9 @@
 They poll a status board, and read the file of the job state when that changes,
 and once a second. No task asks the chief. While the chief answers, they wait
 for it without an end.
+
+A parameter server does nothing else: TensorFlow's server holds the variables by
+itself, and this task starts it, and says where it has its files.
 """
 
 import contextlib
@@ -14,6 +17,7 @@ from typing import Callable, Dict, Iterator, Optional
 
 from adanet import log as logging
 from adanet import waiting
+from adanet.core import events
 from adanet.engines.cluster import addresses
 from adanet.engines.cluster import announcements
 from adanet.engines.cluster import connection as connection_lib
@@ -25,6 +29,13 @@ from adanet.training import trainer
 
 _FILE_SECS = 1.  # Between two reads of a file.
 _LOOK_SECS = 30.  # Between two looks at whether the chief is there.
+_SERVER_POLL_SECS = 1.
+# How long the chief has to save when all tasks were asked to stop.
+_STOP_SECS = 8.
+# How long a parameter server stays when the job is over.
+_LAST_SECS = 1.5
+# How long it stays when it has another model_dir than the chief.
+_MISTAKE_SECS = 15.
 _FOLLOWED = "the chief has begun its next training"
 
 
@@ -35,15 +46,7 @@ class GenerationChanged(Exception):  # pylint: disable=g-bad-exception-name
 @contextlib.contextmanager
 def opened(setup: setup_lib.SearchSetup, request: trainer.Request, name: str
           ) -> Iterator[trainer.Training]:
-  """Opens the signals and the reporter of a task that a chief leads.
-
-  Args:
-    setup: `SearchSetup`.
-    request: `Request`.
-    name: str, that of the task.
-
-  Yields:
-    `Training`.
+  """Opens the signals and the reporter of the task with a name.
 
   Raises:
     SystemExit: the job was stopped.
@@ -136,8 +139,9 @@ class ChiefClient:
     """Has seen nothing yet."""
     self._connection = connection
     self._board = connection.own_status_board
-    self._watch = ChiefWatch(
-        connection.chief, connection.wait_timeout_secs)
+    # See `ChiefWatch.pause`.
+    self.pause = ChiefWatch(
+        connection.chief, connection.wait_timeout_secs).pause
     self._files = announcements.VisibilityCheck(
         connection.config.model_dir, connection.job,
         lambda: self._board.model_dir(announcements.CHIEF))
@@ -214,11 +218,6 @@ class ChiefClient:
         board.read()
         for board in [self._board] + list(self._connection.status_boards)))
 
-  def pause(self, what: str, level: int = logging.INFO
-           ) -> Callable[[float], None]:
-    """Returns the pause of a wait for the chief; see `ChiefWatch.pause`."""
-    return self._watch.pause(what, level)
-
   def wait_until_announced(
       self, generation: int, meanwhile: Callable[[], bool]
       ) -> jobs.JobState:
@@ -253,3 +252,63 @@ class ChiefClient:
       if self.look_for_variables(generation):
         return
       pause(self._poll_secs)
+
+
+def run_parameter_server(
+    setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
+  """Serves until training is over."""
+  with contextlib.closing(connection_lib.connect(
+      setup.config, request.wait_timeout_secs)) as connection, (
+          opened(setup, request, connection.name)) as training:
+    serve(connection, training.stops,
+          lambda: training.report(events.Working(connection.name)))
+
+
+def serve(connection: connection_lib.Connection, stops: signals.StopRequests,
+          report_working: Callable[[], None] = lambda: None) -> None:
+  """Serves until the job is over.
+
+  A signal that all tasks get must not take the variables from a chief that
+  saves them. So it ends this task when the chief is gone, or a while later.
+
+  Args:
+    connection: `Connection`.
+    stops: `StopRequests`.
+    report_working: called when it serves.
+
+  Raises:
+    KeyboardInterrupt, SystemExit: a signal asked for it.
+    jobs.StoppedError: the job was stopped.
+    waiting.WaitTimeoutError: the chief is absent for too long.
+  """
+  client = ChiefClient(connection)
+  report_working()
+  with stops.deferred():
+    try:
+      pause = client.pause("end the job", logging.DEBUG)
+      is_told = False
+      while stops.asked is None:
+        is_told = is_told or connection.own_status_board.write_model_dir(
+            announcements.SERVER, connection.model_dir)
+        client.look()  # It raises when the job is over.
+        pause(_SERVER_POLL_SECS)
+      end = time.monotonic() + _STOP_SECS
+      while (time.monotonic() < end and
+             not addresses.unreachable(connection.chief)):
+        client.look_at_file()
+        time.sleep(.1)
+    except (jobs.JobFinished, jobs.StoppedError) as ending:
+      # Workers look once a second. TensorFlow 1.15 does not tell one that is
+      # in a step that its parameter server has gone.
+      time.sleep(_LAST_SECS)
+      if isinstance(ending, jobs.StoppedError):
+        raise
+      logging.info("%s ends: %s.", connection.name, ending)
+      return
+    except announcements.SharedFilesError:
+      # All other tasks see it too, as long as this task serves.
+      end = time.monotonic() + _MISTAKE_SECS
+      while stops.asked is None and time.monotonic() < end:
+        time.sleep(.1)
+      raise
+  stops.raise_asked()

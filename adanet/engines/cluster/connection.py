@@ -122,11 +122,6 @@ class Connection:
       index = self.config.task_id
     return self.status_boards[index % len(self.status_boards)]
 
-  def read_status_boards(
-      self) -> List[Optional[announcements.GenerationStatus]]:
-    """Returns each board's status; None for one that does not answer."""
-    return [one.read() for one in self.status_boards]
-
   def write_status_boards(self, status: announcements.GenerationStatus) -> bool:
     """Writes all boards, and returns whether all servers took it."""
     return all([one.write(status) for one in self.status_boards])
@@ -145,9 +140,6 @@ class Connection:
     """Returns whether the chief was restarted in a later job of its program.
 
     The boards say so, too. It asks the servers that answer.
-
-    Args:
-      job_state: `JobState` in the file; None for none.
     """
     job = self.job
     if job.is_followed_by(job_state) and (
@@ -170,9 +162,6 @@ class Connection:
 
     Or in a later job. A new job may have the same id as one that is over. Then
     parameter servers run, or start soon. So this waits for them for a while.
-
-    Args:
-      max_steps: int or None, of the request.
     """
     end = time.monotonic() + _OVER_SECS
     while True:
@@ -240,8 +229,7 @@ class Connection:
       logging.debug("cannot free %s: %s", ", ".join(containers), error)
       return False
     finally:
-      for one in self.status_boards:
-        one.close()
+      self.close()
 
   # Waits.
 
