@@ -37,14 +37,9 @@ class CheckTest(parameterized.TestCase):
   def test_good(self, address):
     addresses.check({"chief:0": "127.0.0.1:3333", "ps:0": address})
 
-  def test_none(self):
-    addresses.check({})
-
   @parameterized.parameters(
-      "", ":", "host", "host:", ":2222", "host:0", "host:65536", "host:-1",
-      "host:+1", "host:1.5", "host:\u0663", "host:x", "host: 1", "ho st:1",
-      " host:1", "::1:2222", "[::1]", "[]:1", "grpc://host:2222", "host:1/a",
-      "host:1\n")
+      "", "host", ":2222", "host:0", "host:65536", "host:+1", "host:\u0663",
+      "ho st:1", "::1:2222", "[::1]", "[]:1", "grpc://host:2222", "host:1\n")
   def test_bad_form(self, address):
     with self.assertRaises(addresses.AddressError) as raised:
       addresses.check({"chief:0": "127.0.0.1:3333", "ps:0": address})
@@ -124,18 +119,11 @@ class SilentTest(parameterized.TestCase):
   def test_none(self):
     self._check([], [])
 
-  def test_some(self):
-    # Connections to this machine are made or refused at once.
-    self._check(
-        ["127.0.0.1:%d" % self._listening(),
-         "localhost:%d" % self._listening()],
-        ["127.0.0.1:%d" % self._closed(), "localhost:%d" % self._closed()])
-
   def test_port_is_closed_and_opened(self):
     s, port = self._socket("127.0.0.1", socket.AF_INET)
     self._check([], ["127.0.0.1:%d" % port])
     s.listen(1)
-    self._check(["127.0.0.1:%d" % port], [])
+    self._check(["127.0.0.1:%d" % port, "localhost:%d" % port], [])
     s.close()
     self._check([], ["127.0.0.1:%d" % port])
 

@@ -43,8 +43,8 @@ class MeasuringTest(parameterized.TestCase):
 
   def test_costs_and_sizes(self):
     found = self._measure([
-        builders.Slow("a", .08, width=2), builders.Slow("b", .0, width=5)])
-    self.assertGreaterEqual(found.costs[0], .08 * 1e9)
+        builders.Slow("a", .05, width=2), builders.Slow("b", .0, width=5)])
+    self.assertGreaterEqual(found.costs[0], .05 * 1e9)
     self.assertLess(found.costs[1], found.costs[0])
     # Weights and momenta, 4 bytes each, and the step.
     self.assertEqual((4 * 2 * (3 * 2 + 2) + 8, 4 * 2 * (3 * 5 + 5) + 8),
@@ -52,7 +52,7 @@ class MeasuringTest(parameterized.TestCase):
     for values in found.costs, found.sizes:
       self.assertTrue(all(isinstance(value, int) for value in values))
     # Of a delay in training, it has nothing.
-    self.assertBetween(found.ensemble_cost, 1, .08 * 1e9)
+    self.assertBetween(found.ensemble_cost, 1, .05 * 1e9)
 
   def test_builders_say_it(self):
     # A step would take a year.
@@ -60,13 +60,14 @@ class MeasuringTest(parameterized.TestCase):
                            _Says("b", .5, 8., step_secs=3e7)])
     self.assertEqual(((1, .5), (7., 8.), None), found)
 
-  @parameterized.parameters(
-      (distributed.BalancedStrategy(costs="measured"), True, False),
-      (distributed.BalancedStrategy(sizes="measured"), False, True))
+  @parameterized.parameters(*level.first([
+      (distributed.BalancedStrategy(sizes="measured"), False, True),
+      (distributed.BalancedStrategy(costs="measured"), True, False)]))
   def test_measures_what_is_asked_for(self, strategy, costs, sizes):
     found = self._measure([_Says("a"), _Says("b")], strategy)
     self.assertEqual((costs, sizes), (bool(found.costs), bool(found.sizes)))
 
+  @level.gate
   def test_no_new_ensembles(self):
     found = self._measure([_Says("a"), _Says("b")], strategies=[])
     self.assertLen(found.costs, 2)
@@ -87,9 +88,8 @@ class MeasuringTest(parameterized.TestCase):
       ([None, 1], "builder 'a': cost=None, but other builders have a cost"),
       ([0, 1], "builder 'a': cost=0: expected a finite number "
        "greater than 0"),
-      ([1, -1.], "builder 'b': cost=-1.0"), ([1, math.inf], "'b': cost=inf"),
-      ([1, math.nan], "'b': cost=nan"), ([True, 1], "'a': cost=True"),
-      (["1", 1], "'a': cost='1'"))
+      ([1, math.inf], "'b': cost=inf"), ([1, math.nan], "'b': cost=nan"),
+      ([True, 1], "'a': cost=True"), (["1", 1], "'a': cost='1'"))
   def test_wrong_costs(self, costs, message):
     with self.assertRaisesRegex(ValueError, message) as raised:
       measuring.stated([_Says(n, c) for n, c in zip("ab", costs)], "cost")
@@ -101,9 +101,8 @@ class MeasuringTest(parameterized.TestCase):
     self.assertIsNone(measuring.stated([builders.Dense("a")], name))
 
   @parameterized.parameters(
-      (_MEASURED, True), (distributed.BalancedStrategy("measured"), True),
+      (distributed.BalancedStrategy("measured"), True),
       (distributed.BalancedStrategy(), False),
-      (distributed.BalancedStrategy([1, 2], lambda k: [1] * k), False),
       (distributed.RoundRobinStrategy(), False))
   def test_is_wanted(self, strategy, expected):
     self.assertEqual(expected, measuring.is_wanted(strategy))

@@ -61,7 +61,6 @@ class EvaluationRequestsTest(absltest.TestCase):
     begun = shared_evaluation.Answer(is_done=False)
     self._worker.write(_REQUEST, _TASK, begun)
     self.assertEqual(begun, self._chief.answer(_REQUEST, _TASK))
-    self.assertIsNone(self._chief.answer(_REQUEST, "worker:1"))
     content = {"b": .1, "c": math.inf}
     self._worker.write(_REQUEST, _TASK, shared_evaluation.Answer(content))
     self.assertEqual(shared_evaluation.Answer(content),
@@ -75,12 +74,6 @@ class EvaluationRequestsTest(absltest.TestCase):
       self._chief.remove()
       self.assertEmpty(self._files())
 
-  def test_error(self):
-    self._chief.ask(_REQUEST)
-    answer = shared_evaluation.Answer(error="It fails.")
-    self._worker.write(_REQUEST, _TASK, answer)
-    self.assertEqual(answer, self._chief.answer(_REQUEST, _TASK))
-
   def test_nothing_is_written_to_a_request_that_is_gone(self):
     self._chief.ask(_REQUEST)
     for end in (self._chief.clear,
@@ -91,16 +84,6 @@ class EvaluationRequestsTest(absltest.TestCase):
       self._worker.write(_REQUEST, _TASK, shared_evaluation.Answer({}))
       self.assertLen(self._files(), count)
       self.assertIsNone(self._chief.answer(_REQUEST, _TASK))
-
-  def test_answer_to_another_request(self):
-    self._chief.ask(_REQUEST)
-    self._worker.write(_REQUEST, _TASK, shared_evaluation.Answer({"b": 1.}))
-    other = _REQUEST._replace(
-        id="2", kind=shared_evaluation.EvaluationKind.REPORTS)
-    self.assertIsNone(self._chief.answer(other, _TASK))
-    self._chief.ask(other)
-    self.assertIsNone(self._chief.answer(_REQUEST, _TASK))
-    self.assertIsNone(self._chief.answer(other, _TASK))
 
   def test_all_files_are_there_when_it_is_asked(self):
     self._chief.clear()

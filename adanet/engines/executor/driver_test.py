@@ -352,13 +352,6 @@ class DriverTest(parameterized.TestCase):
         r"get_context.\"spawn\".;.*\Z"):
       self._train(executor, names="a")
 
-  def test_tests_do_not_fork_what_has_made_a_session(self):
-    with tf_compat.v1.Session(graph=tf_compat.v1.Graph()):
-      pass
-    with self.assertRaisesRegex(
-        RuntimeError, "print.* would hang in a fork: .* Start it before"):
-      processes.Process(print)
-
   def test_names_that_differ_in_their_case(self):
     with self.assertRaisesRegex(
         ValueError, "iteration 0: .*'a', 'A'.* only in upper and lower case"):
