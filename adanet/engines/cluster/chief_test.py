@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what a chief announces before it has built a graph.
 
-`adanet/engines:contract_test` has searches that it leads.
+`engines/contract_test` has searches that it leads.
 """
 
 from unittest import mock
