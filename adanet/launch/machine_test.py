@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.launch import job as job_lib
 from adanet.launch import machine
+from adanet.launch import processes as processes_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 from adanet.testing import processes
@@ -98,22 +99,32 @@ class GpusTest(parameterized.TestCase):
         mock.patch.dict(os.environ, PATH=folder):
       self.assertEqual(names, machine.visible_gpus({}))
 
-  @parameterized.parameters(level.first([
-      ("4,7", 2, {"4", "7"}), ("7", 2, {"7"}), ("", 1, {""})]))
-  def test_each_worker_of_a_pool_gets_one(self, visible, num_workers, expected):
+  @parameterized.parameters(
+      ("4,7", 1, "4"), ("4,7", 2, "7"), ("4,7", 3, "4"), ("", 1, ""))
+  def test_a_worker_gets_one(self, visible, number, expected):
+    with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible), \
+         mock.patch.object(
+             multiprocessing, "current_process",
+             return_value=mock.Mock(_identity=(1, number))), \
+         mock.patch.object(processes_lib, "end_with_program") as ends:
+      os.environ.pop(_GROWTH, None)
+      machine.use_one_gpu()
+      self.assertEqual(expected, os.environ["CUDA_VISIBLE_DEVICES"])
+      self.assertEqual("true" if visible else None, os.environ.get(_GROWTH))
+    ends.assert_called_once_with()
+
+  @level.gate
+  def test_each_worker_of_a_pool_gets_one(self):
     # No GPU is here: this is a list of names, which CUDA would read.
-    with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible):
+    with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="4,7"):
       context = multiprocessing.get_context("spawn")
       with concurrent.futures.ProcessPoolExecutor(
-          num_workers, mp_context=context,
-          initializer=machine.use_one_gpu) as pool:
+          2, mp_context=context, initializer=machine.use_one_gpu) as pool:
         # Each waits for the other, so that both have one.
         with context.Manager() as manager:
-          barrier = manager.Barrier(num_workers)
-          found = list(pool.map(_met, [barrier] * num_workers))
-    self.assertEqual(expected, {name for name, _ in found})
-    self.assertEqual({"true" if visible else None},
-                     {growth for _, growth in found})
+          barrier = manager.Barrier(2)
+          found = list(pool.map(_met, [barrier] * 2))
+    self.assertEqual({("4", "true"), ("7", "true")}, set(found))
 
 
 class HeldPortsTest(absltest.TestCase):
@@ -149,6 +160,7 @@ _ANY_USER = 12345
 _SERVE = """
 import os, socket, sys
 from adanet.launch import machine
+from adanet.launch import processes as processes_lib
 from adanet.launch import processes
 if {user}:
   try:

@@ -208,7 +208,9 @@ class RunTest(parameterized.TestCase):
       f.write(launches.PREAMBLE + textwrap.dedent(program))
     code = textwrap.dedent("""
         import os, sys
+        from adanet import waiting
         from adanet.launch import pod
+        waiting._FIRST_MESSAGE_SECS = .1
         wait = pod.wait_for_names if {} else lambda job: None
         warn = lambda line: print("adanet-launch:", line, file=sys.stderr)
         sys.exit(pod.run(sys.argv[1:], dict(os.environ), warn, wait=wait))
@@ -236,7 +238,7 @@ class RunTest(parameterized.TestCase):
             report("Progress", text="a" * 100)
           works()
           sys.exit(5)""", {}, 5),
-  ], 5))
+  ], 4))
   def test_exit_status(self, program, variables, expected):
     process = self._start(program, **variables)
     self.assertEqual(expected, process.wait(_TIMEOUT_SECS),

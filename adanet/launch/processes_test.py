@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.launch import machine
 from adanet.launch import processes as process_tree
+from adanet.testing import level
 from adanet.testing import processes
 
 _SECS = 60.
@@ -33,10 +34,10 @@ _PROGRAM = """if True:
 
 class ProcessesTest(parameterized.TestCase):
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       ("processes.end_with_program", "spawn", None),
       ("processes.end_with_program", "forkserver", None),
-      ("machine.use_one_gpu", "spawn", "0,1"))
+      ("machine.use_one_gpu", "spawn", "0,1")]))
   def test_idle_workers_end_with_a_killed_program(
       self, initializer, start_method, visible_gpus):
     with processes.Program(
