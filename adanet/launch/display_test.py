@@ -16,7 +16,6 @@ from adanet.launch import job as job_lib
 from adanet.progress import reporter
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import launches
-from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
 
@@ -127,12 +126,6 @@ class DisplayTest(parameterized.TestCase):
         _TASKS, lambda *args: self.joined.append(args), self.working.append,
         self.warnings.append)
 
-  def test_working(self):
-    with self._display() as display:
-      display.add(_PS, reporter.to_json_line(events.Working("ps:0")))
-      display.add(_CHIEF, reporter.to_json_line(events.Working("chief:0")))
-    self.assertEqual([_PS, _CHIEF], self.working)
-
   def test_joined(self):
     with self._display() as display:
       display.add(_PS, reporter.to_json_line(events.Joined("/m")))
@@ -214,13 +207,6 @@ for step in range(5):
         self.assertRegex(
             plain, rf"(?:^|[\r\n])\[{task}\] step {step} {task} of 5\r\n")
     self.assertRegex(shown, "\033\\[3[0-9]m\\[chief:0\\]")
-
-  @level.gate
-  def test_no_color(self):
-    shown = self._run("print('hello')", NO_COLOR="1")
-    self.assertCountEqual(
-        [f"[{task}] hello" for task in launches.TASKS],
-        shown.splitlines())
 
 
 if __name__ == "__main__":

@@ -77,10 +77,7 @@ class Job(NamedTuple):
     """
     config: Dict[str, object] = {
         "cluster": self.addresses,
-        "task": {
-            "type": task.job,
-            "index": task.index
-        },
+        "task": {"type": task.job, "index": task.index},
     }
     if model_dir is not None:
       config["model_dir"] = model_dir
@@ -97,15 +94,9 @@ def make_job(num_workers: int, num_ps: int, has_evaluator: bool,
     has_evaluator: whether the job has an evaluator.
     addresses: an address for each task but the evaluator, in the order of
       `make_tasks`.
-
-  Raises:
-    ValueError: `addresses` has another length.
   """
-  tasks = make_tasks(num_workers, num_ps, False)
-  if len(addresses) != len(tasks):
-    raise ValueError(f"addresses: expected {len(tasks)}, got {len(addresses)}.")
   by_job: Dict[str, List[str]] = {}
-  for task, address in zip(tasks, addresses):
+  for task, address in zip(make_tasks(num_workers, num_ps, False), addresses):
     by_job.setdefault(task.job, []).append(address)
   return Job(by_job, has_evaluator)
 

@@ -33,17 +33,6 @@ class JobTest(parameterized.TestCase):
       in_order.extend(config["cluster"].get(task.job, [])[task.index:][:1])
     self.assertEqual(addresses, in_order)
 
-  def test_tf_config(self):
-    job = job_lib.Job({"chief": ["a:1"], "ps": ["b:2"]})
-    self.assertEqual(
-        '{"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "model_dir": "/m", '
-        '"task": {"index": 0, "type": "ps"}}',
-        job.tf_config(job_lib.Task("ps", 0), "/m"))
-
-  def test_wrong_number_of_addresses(self):
-    with self.assertRaisesRegex(ValueError, "addresses: expected 3, got 1"):
-      job_lib.make_job(1, 1, True, ["a:1"])
-
 
 class CommandTest(parameterized.TestCase):
 

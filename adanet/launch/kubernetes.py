@@ -45,7 +45,6 @@ _CANNOT_RUN = [2, WRONG_PROGRAM, 126, 127, 128]
 _STOPPED = [130, 143]
 
 _MAX_LABEL = 63  # RFC 1123.
-_MAX_PODS = 100000  # Of an Indexed Job.
 _LABEL = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _CLAIM = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
@@ -91,11 +90,8 @@ class Spec(NamedTuple):
   gpus_per_worker: int = 0
 
 
-def check(spec: Spec) -> None:
+def _check(spec: Spec) -> None:
   """Raises ValueError, in one line, if Kubernetes would refuse the manifests.
-
-  Args:
-    spec: the content of the manifests.
   """
   _check_name("--name", spec.name, _LABEL, _MAX_LABEL - max(
       len(_hostname(Spec(spec.image, (), name=""), task))
@@ -117,20 +113,9 @@ def check(spec: Spec) -> None:
   if not spec.image or spec.image.split() != [spec.image]:
     raise ValueError(f"--image: {spec.image!r}, expected the name of a "
                      "container image; use --image=REGISTRY/NAME:TAG.")
-  if not spec.command:
-    raise ValueError("no program: expected one, as in: adanet-launch "
-                     "--scheduler=kubernetes --image=IMAGE train.py")
-  for name, number, least, most in (
-      ("--workers", spec.num_workers, 0, _MAX_PODS),
-      ("--ps", spec.num_ps, 0, _MAX_PODS),
-      ("--max_restarts", spec.max_restarts, 0, 2**31 - 1),
-      ("--gpus_per_worker", spec.gpus_per_worker, 0, 2**31 - 1)):
-    if not least <= number <= most:
-      raise ValueError(f"{name}: {number}, expected {least} to {most}; use "
-                       "another number.")
 
 
-def _check_name(flag: str, value: str, pattern: Any, max_length: int) -> None:
+def _check_name(flag, value, pattern, max_length):
   if not pattern.fullmatch(value):
     raise ValueError(
         f"{flag}: {value!r}, expected lower-case letters, digits and '-', with "
@@ -165,6 +150,8 @@ def new_job_id(name: str) -> str:
 def manifests(spec: Spec, job_id: str) -> str:
   """Returns the manifests of a job as JSON: a `List` of its objects.
 
+  They are Service, NetworkPolicy and Jobs.
+
   Args:
     spec: their content.
     job_id: the `ADANET_JOB_ID` of all tasks, from `new_job_id`.
@@ -172,10 +159,13 @@ def manifests(spec: Spec, job_id: str) -> str:
   Raises:
     ValueError: Kubernetes would refuse them.
   """
+  _check(spec)
   return json.dumps({
       "apiVersion": "v1",
       "kind": "List",
-      "items": objects(spec, job_id),
+      "items": [_service(spec), _network_policy(spec)] + [
+          _job(spec, job_id, last.job, last.index + 1)
+          for last in _last_tasks(spec)],
   }, indent=2) + "\n"
 
 
@@ -188,22 +178,6 @@ def commands(spec: Spec) -> Dict[str, str]:
       "Output": f"{kubectl} logs -f job/{spec.name}-chief",
       "End": "kubectl delete -f FILE",
   }
-
-
-def objects(spec: Spec, job_id: str) -> List[Dict[str, Any]]:
-  """Returns the objects of a job: Service, NetworkPolicy, Jobs.
-
-  Args:
-    spec: their content.
-    job_id: the `ADANET_JOB_ID` of all tasks.
-
-  Raises:
-    ValueError: Kubernetes would refuse them.
-  """
-  check(spec)
-  return [_service(spec), _network_policy(spec)] + [
-      _job(spec, job_id, last.job, last.index + 1) for last in _last_tasks(spec)
-  ]
 
 
 def _labels(spec: Spec, kind: Optional[str] = None) -> Dict[str, str]:
@@ -327,9 +301,7 @@ def _pod(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
 
 def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
   trains = kind in job_lib.TRAINS
-  options = []
-  if spec.model_dir is not None:
-    options.append("--model_dir=" + spec.model_dir)
+  options = [] if spec.model_dir is None else ["--model_dir=" + spec.model_dir]
   cluster = typed_json.to_json(_Cluster, _Cluster(
       spec.name, spec.num_workers, spec.num_ps, spec.has_evaluator))
   environment: List[Dict[str, Any]] = [
@@ -341,12 +313,8 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
   # How often this task was replaced because it failed, and for other reasons.
   for name, annotation in (("ADANET_FAILURES", "failure-count"),
                            ("ADANET_STOPS", "ignored-failure-count")):
-    environment.append({
-        "name": name,
-        "valueFrom": {
-            "fieldRef": {"fieldPath": _FAILURES.format(annotation)}
-        },
-    })
+    environment.append({"name": name, "valueFrom": {
+        "fieldRef": {"fieldPath": _FAILURES.format(annotation)}}})
   if not trains:
     environment.append({"name": "CUDA_VISIBLE_DEVICES", "value": "-1"})
   container: Dict[str, Any] = {
@@ -365,12 +333,10 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
   }
   if trains and spec.gpus_per_worker:
     container["resources"] = {
-        "limits": {"nvidia.com/gpu": spec.gpus_per_worker}
-    }
+        "limits": {"nvidia.com/gpu": spec.gpus_per_worker}}
   if spec.volume_claim is not None:
     container["volumeMounts"] = [
-        {"name": "model-dir", "mountPath": spec.model_dir}
-    ]
+        {"name": "model-dir", "mountPath": spec.model_dir}]
   return container
 
 

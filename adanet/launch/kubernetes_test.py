@@ -200,8 +200,6 @@ class ManifestsTest(parameterized.TestCase):
   @parameterized.named_parameters(
       ("upper_case", dict(name="Digits"), "--name: 'Digits', expected "),
       ("digit_first", dict(name="1a"), "--name: '1a', expected "),
-      ("no_name", dict(name=""), "--name: '', expected "),
-      ("dot", dict(name="a.b"), "--name: 'a.b', expected "),
       ("dash", dict(name="a-"), "--name: 'a-', expected "),
       ("newline", dict(name="a\n"), "--name: 'a\\n', expected "),
       ("long", dict(name="a" * 52),
@@ -213,32 +211,14 @@ class ManifestsTest(parameterized.TestCase):
       ("claim", dict(volume_claim="A"), "--volume_claim: 'A', expected "),
       ("image", dict(image="a b"), "--image: 'a b', expected "),
       ("no_image", dict(image=""), "--image: '', expected "),
-      ("no_program", dict(command=()), "no program: expected one, as in: "),
       ("relative", dict(model_dir="model"), "--model_dir: 'model', expected "),
       ("no_folder", dict(model_dir=None), "--model_dir: '', expected "),
       ("not_shared", dict(volume_claim=None),
-       "--model_dir: '/model', expected a URL such as gs://bucket/model, "),
-      ("workers", dict(num_workers=10**5 + 1), "--workers: 100001, expected "),
-      ("gpus", dict(gpus_per_worker=-1), "--gpus_per_worker: -1, expected "))
+       "--model_dir: '/model', expected a URL such as gs://bucket/model, "))
   def test_bad_input_is_one_line(self, fields, message):
     with self.assertRaisesRegex(ValueError, "^" + re.escape(message)) as raised:
       kubernetes.manifests(_FULL._replace(**fields), "digits-1")
     self.assertNotIn("\n", str(raised.exception))
-
-  @hypothesis.given(_specs, st.integers(1, 63))
-  def test_names_fit(self, spec, length):
-    spec = spec._replace(name="a" * length)
-    try:
-      documents = kubernetes.objects(spec, "digits-1")
-    except ValueError as e:
-      self.assertIn("use a shorter name", str(e))
-      self.assertGreater(length, 63 - len("-evaluator-0"))
-      return
-    for document in documents:
-      if document["kind"] == "Job":
-        last = "{}-{}".format(document["metadata"]["name"],
-                              document["spec"]["completions"] - 1)
-        self.assertLessEqual(len(last), 63)
 
 
 class PlaceTest(parameterized.TestCase):

@@ -117,21 +117,6 @@ wait_for("done")""")
     self.assertIn("worker:0 failed: killed by signal 9 (SIGKILL). It starts "
                   "again in 2 s (restart 2 of 3).", errors)
 
-  @level.gate
-  def test_restarts_are_used_up(self):
-    status, _, errors = self.run_job("""
-works()
-if me == "ps:0":
-  sys.stderr.write("no memory, and no newline")
-  sys.stderr.flush()
-  os.kill(os.getpid(), signal.SIGSEGV)
-time.sleep(1000)""", "--max_restarts=1")
-    self.assertEqual(128 + signal.SIGSEGV, status)
-    self.assertIn(
-        "ps:0 failed first: killed by signal 11 (SIGSEGV), after 1 restart. "
-        "The last lines that it printed:\n  no memory, and no newline\n  no "
-        "memory, and no newline\n", errors)
-
   def test_first_failure_is_named(self):
     # The chief falls while the ps is down, and has no restart left.
     log = os.path.join(self.folder, "e")
@@ -164,20 +149,6 @@ if me == "chief:0":
 time.sleep(1000)""")
     self.assertEqual(143, status)
     self.assertNotIn("failed", errors)
-
-  @level.gate
-  def test_failures_after_training(self):
-    status, _, errors = self.run_job("""
-works()
-if me == "worker:0":
-  wait_for("chief is done")
-  time.sleep(.5)
-  sys.exit(5)
-if me == "chief:0":
-  touch("chief is done")""")
-    self.assertEqual(0, status)
-    self.assertIn("worker:0 failed when training was over: exit status 5.",
-                  errors)
 
   @level.gate
   def test_leftover_of_a_task_ends_before_its_restart(self):

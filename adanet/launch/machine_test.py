@@ -15,11 +15,8 @@ from absl.testing import parameterized
 from adanet.launch import job as job_lib
 from adanet.launch import machine
 from adanet.launch import processes as processes_lib
-from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 from adanet.testing import processes
-import hypothesis
-from hypothesis import strategies as st
 
 _GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 
@@ -52,18 +49,6 @@ class GpusTest(parameterized.TestCase):
     self.assertEqual(
         ["true" if is_shared else None] * (1 + num_workers) + [None] * 2,
         growth)
-
-  @hypothesis.given(st.integers(0, 20), st.integers(1, 20))
-  def test_all_gpus_are_used(self, num_workers, num_gpus):
-    names = [str(i) for i in range(num_gpus)]
-    shares, _ = _shares(num_workers, names)
-    trainers = [share.split(",") for share in shares[:1 + num_workers]]
-    used = [name for share in trainers for name in share]
-    self.assertCountEqual(names, set(used))
-    if num_gpus > num_workers:
-      self.assertLen(used, num_gpus)
-    sizes = [len(share) for share in trainers]
-    self.assertLessEqual(max(sizes) - min(sizes), 1)
 
   def test_message(self):
     tasks = job_lib.make_tasks(2, 4, True)

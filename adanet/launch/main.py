@@ -152,10 +152,6 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
   return path
 
 
-def _is_remote(path: Optional[str]) -> bool:
-  return path is not None and "://" in path and not path.startswith("file:")
-
-
 def _model_dir() -> Optional[str]:
   """Returns --model_dir, absolute if it is on this machine."""
   if _MODEL_DIR.value is None or "://" in _MODEL_DIR.value:
@@ -189,22 +185,22 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
   }
 
 
-def _make_job(ports: Sequence[int]) -> job_lib.Job:
-  return job_lib.make_job(
-      _CLUSTER.workers.value, _CLUSTER.ps.value, _CLUSTER.evaluator.value,
-      [f"127.0.0.1:{port}" for port in ports])
-
-
-def _num_ports() -> int:
-  return 1 + _CLUSTER.workers.value + _CLUSTER.ps.value
+@contextlib.contextmanager
+def _held_job() -> Iterator[job_lib.Job]:
+  """Yields the job on this machine, whose ports nobody else gets meanwhile."""
+  workers, ps = _CLUSTER.workers.value, _CLUSTER.ps.value
+  with machine.HeldPorts(1 + workers + ps) as held:
+    yield job_lib.make_job(workers, ps, _CLUSTER.evaluator.value, [
+        f"127.0.0.1:{port}" for port in held.ports])
 
 
 def _why_network_is_open() -> Optional[str]:
   """Returns why the tasks need the network of this machine, if they do."""
   if not _PRIVATE_NETWORK.value:
     return "--noprivate_network"
-  if _is_remote(_MODEL_DIR.value):
-    return f"--model_dir={_MODEL_DIR.value} is not on this machine"
+  path = _MODEL_DIR.value or ""
+  if "://" in path and not path.startswith("file:"):
+    return f"--model_dir={path} is not on this machine"
   return None
 
 
@@ -237,8 +233,8 @@ def _run_local(command: Sequence[str], why: Optional[str]) -> int:
   log_dir = _make_folder(_LOG_DIR)
   _say_choice(why, scheduler_lib.LOCAL)
   if _DRY_RUN.value:
-    with machine.HeldPorts(_num_ports()) as held:
-      return _show_job(_make_job(held.ports))
+    with _held_job() as job:
+      return _show_job(job)
   return processes.run_guarded(lambda: _run_guarded(command, log_dir))
 
 
@@ -247,14 +243,15 @@ def _run_guarded(command, log_dir):
   why_open = _why_network_is_open()
   if not why_open and not machine.enter_private_network():
     why_open = "the kernel refuses it"
-  with machine.HeldPorts(_num_ports()) as held:
-    job = _make_job(held.ports)
+  with _held_job() as job:
     tasks = job.tasks()
     if why_open:
+      ports = [address.rpartition(":")[2] for addresses in
+               job.addresses.values() for address in addresses]
       _COMMAND.warn(
           f"The network is not private: {why_open}. Until the job ends, anyone "
           "who can reach this machine can run any graph on its TensorFlow "
-          f"servers, at the ports {', '.join(map(str, held.ports))}.")
+          f"servers, at the ports {', '.join(ports)}.")
     supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with display_lib.Output(tasks, log_dir, _COMMAND.warn) as output:
@@ -290,7 +287,7 @@ def _run_task(command: Sequence[str], why: Optional[str]) -> int:
       tf_config = job_lib.with_model_dir(
           os.environ["TF_CONFIG"], _model_dir())
   if _DRY_RUN.value:
-    _print_tf_config(tf_config)
+    print("TF_CONFIG=" + shlex.quote(tf_config))
     return _show_plan(tf_config)
   _become(command, {"TF_CONFIG": tf_config})
 
@@ -336,16 +333,11 @@ def _print_manifests(program: Sequence[str]) -> int:
   return 0
 
 
-def _print_tf_config(tf_config: str) -> None:
-  """Prints the TF_CONFIG of a task, as a shell takes it."""
-  print("TF_CONFIG=" + shlex.quote(tf_config))
-
-
 def _show_job(job: job_lib.Job) -> int:
   """Prints the TF_CONFIG of each task, and the plan as `_show_plan` does."""
   for task in job.tasks():
-    print("# " + task.name)
-    _print_tf_config(job.tf_config(task, _model_dir()))
+    tf_config = job.tf_config(task, _model_dir())
+    print(f"# {task.name}\nTF_CONFIG={shlex.quote(tf_config)}")
   return _show_plan(job.tf_config(job.tasks()[0]))
 
 
@@ -404,8 +396,7 @@ def _run(program: Sequence[str]) -> int:
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
-  """Runs the program with `argv`, or the process's; see `Command.main`.
-  """
+  """Runs the program with `argv`, or the process's; see `Command.main`."""
   return _COMMAND.main(_run, argv)
 
 

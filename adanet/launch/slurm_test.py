@@ -286,38 +286,10 @@ class ListsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "expected a list such as"):
       slurm.expand_nodes(node_list)
 
-  @hypothesis.given(st.lists(st.tuples(
-      st.builds("{}{}".format, st.sampled_from("abyz"),
-                st.text("abyz-", max_size=3)),
-      st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=3),
-      st.integers(0, 3)), min_size=1, max_size=4))
-  def test_any_node_list(self, items):
-    lists, names = [], []
-    for prefix, ranges, width in items:
-      if not ranges:
-        lists.append(prefix)
-        names.append(prefix)
-        continue
-      texts = []
-      for first, more in ranges:
-        numbers = [str(number).zfill(width)
-                   for number in range(first, first + more + 1)]
-        # Slurm pads no number beside longer ones.
-        hypothesis.assume(len(numbers[0]) == len(numbers[-1]) or not width)
-        texts.append("-".join([numbers[0], numbers[-1]][:1 + bool(more)]))
-        names += [prefix + number for number in numbers]
-      lists.append(f"{prefix}[{','.join(texts)}]")
-    self.assertEqual(names, slurm.expand_nodes(",".join(lists)))
-
   @parameterized.parameters(
       ("1", [1]), ("2(x3),1", [2, 2, 2, 1]), ("4,3,1(x2)", [4, 3, 1, 1]))
   def test_expand_tasks_per_node(self, text, expected):
     self.assertEqual(expected, slurm.expand_tasks_per_node(text))
-
-  @parameterized.parameters("", "2(x3", "2x3", "a", "1,,2", "-1")
-  def test_no_tasks_per_node(self, text):
-    with self.assertRaisesRegex(ValueError, "expected a list such as"):
-      slurm.expand_tasks_per_node(text)
 
 
 class WhereTest(parameterized.TestCase):

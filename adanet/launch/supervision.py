@@ -110,7 +110,6 @@ class Supervision:
     self._unfinished = set(tasks)
     # In the order of time: tasks that have not worked again since they failed.
     self._failures: Dict[job_lib.Task, Failure] = {}
-    self._order: List[job_lib.Task] = []
     self.status = 0
     self.is_ending = False
     self.problem: Optional[str] = None
@@ -141,7 +140,7 @@ class Supervision:
     """
     if not self.is_ending or not self.status:
       return []
-    return [self._failures[task] for task in self._order]
+    return list(self._failures.values())
 
   def _give_up(self, problem):
     """Ends the job because of a mistake in the program."""
@@ -171,9 +170,8 @@ class Supervision:
     self._has_worked.add(task)
     if task.job == job_lib.CHIEF:
       self.awaits_chief = self.has_unsaved = False
-    if task in self._failures and not self.is_ending:
-      del self._failures[task]
-      self._order.remove(task)
+    if not self.is_ending:
+      self._failures.pop(task, None)
 
   def stop(self, status: int) -> None:
     """The job is asked to stop; nothing is started again.
@@ -186,7 +184,6 @@ class Supervision:
           task.job == job_lib.CHIEF and failure.has_worked
           for task, failure in self._failures.items())
       self._failures.clear()
-      del self._order[:]
     self.is_ending = True
     self.status = status
 
@@ -224,14 +221,12 @@ class Supervision:
       self._unfinished.discard(task)
       return Decision(warning=f"{task.name} failed when training was over: "
                               f"{failure.message()}.")
-    if task not in self._failures:
-      self._order.append(task)
-    self._failures[task] = failure
+    self._failures[task] = failure  # At its old place, if it has one.
     can_restart = failure.has_worked or returncode < 0
     if not can_restart or num_restarts >= self._max_restarts:
       self._unfinished.discard(task)
       self.is_ending = True
-      self.status = self._failures[self._order[0]].status
+      self.status = next(iter(self._failures.values())).status
       return Decision(ends_job=True)
     self._num_restarts[task] += 1
     # The limit of the exponent is for the arithmetic only.

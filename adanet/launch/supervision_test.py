@@ -46,11 +46,6 @@ class SupervisionTest(parameterized.TestCase):
         decides.problem)
     self.assertNotIn(task, decides.unfinished)
 
-  def test_part_in_an_earlier_life(self):
-    decides = _supervision()
-    decides.ended(_WORKER, -9)
-    self.assertFalse(decides.ended(_WORKER, 0).ends_job)
-
   @parameterized.parameters((_WORKER,), (_EVALUATOR,))
   def test_task_that_need_not_take_part(self, task):
     decides = _supervision(joined=[_CHIEF])

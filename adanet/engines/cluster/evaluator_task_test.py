@@ -170,12 +170,6 @@ class EvaluatorTest(parameterized.TestCase):
          ("model.ckpt-30", 30, False), ("model.ckpt-30", 30, True)],
         self._exporter.calls)
 
-  def test_last_checkpoint_in_any_case(self):
-    self._run({3: self._save(10), 10: self._save(20),
-               11: self._announce("over")}, throttle_secs=600)
-    self.assertEqual([10, 20], self._steps)
-    self.assertEqual(("model.ckpt-20", 20, True), self._exporter.calls[-1])
-
   def test_throttle(self):
     self._run(dict([(t, self._save(t)) for t in range(5, 65, 5)] +
                    [(65, self._announce("over"))]), throttle_secs=20)
@@ -189,12 +183,6 @@ class EvaluatorTest(parameterized.TestCase):
                301: self._announce("over")}, start_delay_secs=120)
     self.assertEqual([20, 30], self._steps)
     self.assertBetween(self._estimator.evaluated[0][0], 120, 123)
-
-  def test_start_delay_is_not_longer_than_training(self):
-    _, now = self._run({2: self._save(10), 5: self._announce("over")},
-                       start_delay_secs=120)
-    self.assertEqual([10], self._steps)
-    self.assertLess(now, 10)
 
   def test_late(self):
     self._save(10)()

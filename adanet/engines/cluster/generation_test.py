@@ -55,9 +55,6 @@ class DecisionsTest(parameterized.TestCase):
     self.assertSequenceEqual(sorted(set(pauses)), pauses)
     self.assertBetween(sum(pauses), 5., 10.)
 
-  def test_an_error_of_the_user_is_none_of_a_lost_task(self):
-    self.assertFalse(generation_lib.may_reconnect(ValueError("message"), 1))
-
   @parameterized.parameters(
       ([7, 7], False), ([], False), ([7, 0], True), ([7, 6], True),
       ([None, 0], True), ([7, None], False))
@@ -296,6 +293,7 @@ class PeersTest(parameterized.TestCase):
   def test_share_ensembles(self, num_workers, candidates, expected):
     found = self._others(workers=_WORKERS[:num_workers], candidates=candidates)
     self.assertEqual(expected, found.share_ensembles)
+    self.assertEmpty(found.also_trained)
 
   @parameterized.parameters(1, 2, 5)
   def test_others_train_all_that_it_trains(self, num_workers):
@@ -306,9 +304,6 @@ class PeersTest(parameterized.TestCase):
         ("t0_a", "t0_b") if num_workers > 1 else (), found.also_trained)
     self.assertFalse(found.share_ensembles)
     self.assertEmpty(found.untrained)
-
-  def test_others_train_in_turns_or_something_else(self):
-    self.assertEmpty(self._others().also_trained)
 
   def test_files_are_read_once_a_second(self):
     with mock.patch.object(

@@ -62,10 +62,6 @@ class JobStateFileTest(absltest.TestCase):
         jobs, "time", mock.Mock(time=lambda: self._now)))
     self._file = jobs.JobStateFile(self._model_dir)
 
-  def test_path(self):
-    self.assertEqual("gs://a/cluster/job_state.json",
-                     jobs.JobStateFile("gs://a").path)
-
   def test_read_and_write(self):
     self.assertIsNone(self._file.read())
     self.assertEqual([], os.listdir(self._model_dir))

@@ -108,11 +108,6 @@ class ResultsFileTest(absltest.TestCase):
     self.assertEqual(_FOUND, self._file().read())
     self.assertIsNone(self._file(second).read())
 
-  def test_no_checkpoint(self):
-    os.remove(os.path.join(self._model_dir, "checkpoint"))
-    self._file().write("chief", None, (None, None))
-    self.assertEqual((None, None), self._file().read())
-
   def test_chief_begins_again(self):
     self._write()
     self._file().begin("chief")

@@ -245,17 +245,6 @@ class ExecutionTest(parameterized.TestCase):
     self.assertEqual(kind == selection.AllNaNError,
                      self._files.driver() is None)
 
-  def test_broken(self):
-    class Broken(engines.Here):
-
-      def submit(self, fn, request):
-        raise futures.BrokenExecutor("a worker died")
-
-    self.assertRegex(
-        self._error(execution.ExecutorError, Broken()),
-        "^iteration 0: the executor takes no more work .BrokenExecutor: a "
-        "worker died.. Call train again with a new one")
-
   def test_broken_by_a_part(self):
     def die(request):
       self._files.new_attempt(request.part)
@@ -327,13 +316,6 @@ class ExecutionTest(parameterized.TestCase):
           cluster.pending[name].set_result(_Outcome(_End.DONE))
     return act
 
-  def test_workers_leave_when_their_parts_are_done(self):
-    results, lines = self._results_on(
-        _Cluster((20, self._finish("a", "b", ends=False))))
-    self.assertEqual({(name,): parts.result(self._driver) for name in "ab"},
-                     results)
-    self.assertEmpty(lines)
-
   def test_no_worker_begins(self):
     _, lines = self._results_on(_Cluster((1000, self._finish("a", "b"))))
     self.assertEqual([
@@ -358,12 +340,6 @@ class ExecutionTest(parameterized.TestCase):
                   f"{worker}, at step 2). See", lines[0])
     self.assertIn(
         f"parts: 'b' (begun by {worker}, at step 1). See", lines[1])
-
-  def test_a_part_that_trains_is_no_silence(self):
-    steps = [(secs, self._reach("a", secs)) for secs in range(50, 600, 50)]
-    _, lines = self._results_on(
-        _Cluster(*steps, (600, self._finish("a"))), "a")
-    self.assertEmpty(lines)
 
   def test_a_stop_does_not_wait_for_a_part_that_is_done(self):
     def stop(unused_cluster):

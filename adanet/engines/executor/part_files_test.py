@@ -100,11 +100,6 @@ class PartFilesTest(parameterized.TestCase):
     self.assertEqual({"t0_a": {"Relu": 1}}, self._files.graphs(_PART, "old"))
     self.assertIsNone(self._files.graphs(_PART, "new"))
 
-  def test_progress(self):
-    progress = events.Progress(0, 5, {"t0_a": 5}, {"t0_a": .5}, 2., 3.)
-    self._files.write_progress(_PART, progress)
-    self.assertEqual(progress, self._files.progress(_PART))
-
   @parameterized.parameters(
       (None, "x/model.ckpt-4", False), ("x/model.ckpt-4", None, False),
       (None, None, True), ("x/model.ckpt-4", "moved/model.ckpt-4", True))
