@@ -7,6 +7,7 @@ and for the times when something is due. So the kernel can kill the tasks when
 this process ends: it does so at the end of the thread that started them.
 """
 
+import functools
 import os
 import selectors
 import signal
@@ -135,7 +136,8 @@ class LocalJob:
           # All that a task starts is in its session, and ends with it.
           start_new_session=True,
           # This process has one thread, so code may run between fork and exec.
-          preexec_fn=_DieWithParent(os.getpid()))
+          preexec_fn=functools.partial(
+              processes.end_with_parent, os.getpid(), signal.SIGKILL))
     except BaseException:
       os.close(events)
       raise
@@ -356,13 +358,3 @@ class LocalJob:
     for task in tasks:
       del times[task]
     return tasks
-
-
-class _DieWithParent:
-  """Runs in a task before its program does."""
-
-  def __init__(self, parent: int):
-    self._parent = parent
-
-  def __call__(self) -> None:
-    processes.end_with_parent(self._parent, signal.SIGKILL)

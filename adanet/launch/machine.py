@@ -17,6 +17,7 @@ interfaces, whatever address it is given. The only interface of a new network
 namespace is the loopback.
 """
 
+import contextlib
 import fcntl
 import glob
 import multiprocessing
@@ -24,7 +25,7 @@ import os
 import socket
 import struct
 import subprocess
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence
 
 from adanet.console import wording
 from adanet.launch import job as job_lib
@@ -146,42 +147,17 @@ def gpu_sharing_message(tasks: Sequence[job_lib.Task],
           f"{wording.count(len(gpus), 'GPU')}, with memory growth on.")
 
 
-class HeldPorts:
-  """A context manager: ports that no other program gets by chance.
-
-  Attributes:
-    ports: list of int, all different.
-  """
-
-  def __init__(self, count: int):
-    """Chooses the ports.
-
-    Args:
-      count: how many.
-    """
-    self._sockets: List[socket.socket] = []
-    try:
-      for _ in range(count):
-        self._sockets.append(socket.socket())
-        # Without SO_REUSEADDR: no port that another program holds like this.
-        self._sockets[-1].bind(("", 0))
-    except BaseException:
-      self.close()
-      raise
-    for held in self._sockets:
-      held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    self.ports = [held.getsockname()[1] for held in self._sockets]
-
-  def close(self) -> None:
-    """Lets the ports go."""
-    for held in self._sockets:
-      held.close()
-
-  def __enter__(self) -> "HeldPorts":
-    return self
-
-  def __exit__(self, *exc_info: Any) -> None:
-    self.close()
+@contextlib.contextmanager
+def held_ports(count: int) -> Iterator[List[int]]:
+  """Yields different ports that no other program gets by chance."""
+  with contextlib.ExitStack() as exits:
+    held = [exits.enter_context(socket.socket()) for _ in range(count)]
+    for one in held:
+      # Without SO_REUSEADDR: no port that another program holds like this.
+      one.bind(("", 0))
+    for one in held:
+      one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    yield [one.getsockname()[1] for one in held]
 
 
 def _write(path, text):

@@ -115,29 +115,29 @@ class GpusTest(parameterized.TestCase):
 class HeldPortsTest(absltest.TestCase):
 
   def test_nobody_gets_them(self):
-    with machine.HeldPorts(500) as first, machine.HeldPorts(500) as second:
-      self.assertLen(set(first.ports + second.ports), 1000)
-      for port in first.ports[:3]:
+    with machine.held_ports(500) as first, machine.held_ports(500) as second:
+      self.assertLen(set(first + second), 1000)
+      for port in first[:3]:
         with socket.socket() as other, self.assertRaises(OSError):
           other.bind(("", port))
         with self.assertRaises(ConnectionRefusedError):
           socket.create_connection(("127.0.0.1", port))
     with socket.socket() as other:
-      other.bind(("", first.ports[0]))
+      other.bind(("", first[0]))
 
   def test_server(self):
-    with machine.HeldPorts(1) as held, socket.socket() as server:
+    with machine.held_ports(1) as held, socket.socket() as server:
       # As TensorFlow's servers do.
       server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-      server.bind(("127.0.0.1", held.ports[0]))
+      server.bind(("127.0.0.1", held[0]))
       server.listen(1)
       # Only one can listen.
       with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with self.assertRaises(OSError):
-          other.bind(("", held.ports[0]))
+          other.bind(("", held[0]))
           other.listen(1)
-      socket.create_connection(("127.0.0.1", held.ports[0])).close()
+      socket.create_connection(("127.0.0.1", held[0])).close()
 
 
 _ANY_USER = 12345

@@ -189,9 +189,9 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
 def _held_job() -> Iterator[job_lib.Job]:
   """Yields the job on this machine, whose ports nobody else gets meanwhile."""
   workers, ps = _CLUSTER.workers.value, _CLUSTER.ps.value
-  with machine.HeldPorts(1 + workers + ps) as held:
+  with machine.held_ports(1 + workers + ps) as ports:
     yield job_lib.make_job(workers, ps, _CLUSTER.evaluator.value, [
-        f"127.0.0.1:{port}" for port in held.ports])
+        f"127.0.0.1:{port}" for port in ports])
 
 
 def _why_network_is_open() -> Optional[str]:

@@ -74,20 +74,12 @@ def lacks_srun(environ: Mapping[str, str]) -> bool:
 
 
 def is_first(environ: Mapping[str, str]) -> bool:
-  """Returns whether this is the process with rank 0.
-
-  Args:
-    environ: the environment of a process that srun has started.
-  """
+  """Returns whether this process of srun has rank 0."""
   return environ.get("SLURM_PROCID") == "0"
 
 
 def is_alone(environ: Mapping[str, str]) -> bool:
-  """Returns whether srun has started this process only.
-
-  Args:
-    environ: the environment of a process that srun has started.
-  """
+  """Returns whether srun has started this process only."""
   return environ.get("SLURM_STEP_NUM_TASKS",
                      environ.get("SLURM_NTASKS", "")) == "1"
 
@@ -147,11 +139,7 @@ def place(environ: Mapping[str, str], num_ps: int,
 
 
 def job_id(environ: Mapping[str, str]) -> str:
-  """Returns the `ADANET_JOB_ID` of a step: another one for each start.
-
-  Args:
-    environ: the environment of a process that srun has started.
-  """
+  """Returns the `ADANET_JOB_ID` of a step: another one for each start."""
   return "slurm-{}.{}-{}".format(
       _get(environ, "SLURM_JOB_ID"), _get(environ, "SLURM_STEP_ID"),
       environ.get("SLURM_RESTART_COUNT", "0"))
@@ -355,12 +343,7 @@ def _ports(environ: Mapping[str, str],
 
 
 def first_port(slurm_job_id: int, step_id: int) -> int:
-  """Returns the port of rank 0 of a step, if Slurm has not reserved any.
-
-  Args:
-    slurm_job_id: the value of SLURM_JOB_ID.
-    step_id: the value of SLURM_STEP_ID.
-  """
+  """Returns the port of rank 0 of a step, if Slurm has not reserved any."""
   # Multiples of the golden ratio, modulo 1, are far apart if the factors are
   # near each other. Knuth, The Art of Computer Programming 3, section 6.4.
   fraction = (slurm_job_id * 2654435769 + step_id * 1779033703) % 2**32

@@ -119,40 +119,27 @@ class _PatientReader:
     return self._value
 
 
-class _StopHook:
-  """Ends an evaluation; it looks once a second.
+def _stop_hook(state, is_superseded):
+  """Returns a hook that ends an evaluation; it looks once a second.
 
   It does so when the job was stopped, or when the chief evaluates by itself: an
   older checkpoint must not be exported after the last one.
   """
+  next_time = time.monotonic() + _POLL_SECS
 
-  def __init__(self, state, is_superseded):
-    self._state = state
-    self._is_superseded = is_superseded
-    self._next_time = time.monotonic() + _POLL_SECS
+  class StopEvaluation(tf_compat.v1.train.SessionRunHook):
 
-  def begin(self):
-    """Does nothing."""
+    def before_run(self, run_context):
+      nonlocal next_time
+      if time.monotonic() >= next_time:
+        now = state()
+        if now == jobs.State.STOPPED:
+          raise _JobStopped()
+        if now == jobs.State.OVER and is_superseded():
+          raise _Superseded()
+        next_time = time.monotonic() + _POLL_SECS
 
-  def after_create_session(self, session, coord):
-    """Does nothing."""
-
-  def before_run(self, run_context):
-    """Raises `_JobStopped` or `_Superseded` if it is time."""
-    del run_context
-    if time.monotonic() >= self._next_time:
-      state = self._state()
-      if state == jobs.State.STOPPED:
-        raise _JobStopped()
-      if state == jobs.State.OVER and self._is_superseded():
-        raise _Superseded()
-      self._next_time = time.monotonic() + _POLL_SECS
-
-  def after_run(self, run_context, run_values):
-    """Does nothing."""
-
-  def end(self, session):
-    """Does nothing."""
+  return StopEvaluation()
 
 
 class _Evaluated(NamedTuple):
@@ -288,7 +275,7 @@ class EvaluatorTask:
     """
     try:
       action(checkpoint, hooks=[
-          _StopHook(self._state, self._is_superseded)])
+          _stop_hook(self._state, self._is_superseded)])
       self._evaluated = _Evaluated(
           int(self._evaluation.metrics["global_step"]),
           os.path.basename(checkpoint))

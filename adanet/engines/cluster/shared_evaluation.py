@@ -207,12 +207,6 @@ def _logits_folder(setup):
   return os.path.join(setup.model_dir.path, "cluster", "logits")
 
 
-def _may_compare(own, other):
-  """Returns whether two answers are values of the same metric and data."""
-  return candidates_lib.Comparison(*own).may_be_compared_with(
-      candidates_lib.Comparison(*other))
-
-
 class SharedEvaluation:
   """The chief and the workers, which evaluate one iteration together.
 
@@ -360,8 +354,9 @@ class SharedEvaluation:
         continue
       if answer.error:
         failed[name] = f"failed: {answer.error}"
-      elif request.kind == EvaluationKind.VALUES and not _may_compare(
-          answers[0], answer.content):
+      elif request.kind == EvaluationKind.VALUES and not (
+          candidates_lib.Comparison(*answers[0]).may_be_compared_with(
+              candidates_lib.Comparison(*answer.content))):
         failed[name] = ("has another metric_name, or other data in "
                         "evaluator.input_fn: start all tasks with the same")
       else:

@@ -59,7 +59,6 @@ from adanet.engines import engine
 from adanet.engines.executor import execution
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
-from adanet.engines.executor import pickled_search
 from adanet.history import records
 from adanet.history import store
 from adanet.tf_compat import checkpoint_file
@@ -126,8 +125,8 @@ class ExecutorEngine(engine.Engine):
           f"hooks has {hook!r}: on an executor each part saves its own "
           "checkpoints. Say how often in a RunConfig, by "
           "save_checkpoints_steps or save_checkpoints_secs")
-    self._search = pickled_search.dumps(self.setup, request)
-    self._digest = pickled_search.digest(self._search)
+    self._search = part_lib.pickle_search(self.setup, request)
+    self._digest = part_lib.search_digest(self._search)
     with self.opened_here(request) as self._training:
       yield self._training
 

@@ -16,11 +16,16 @@ It raises nothing: an error of an executor is then the executor's own.
 """
 
 import enum
+import hashlib
+import io
 import multiprocessing
 import os
+import pickletools
+import re
+import sys
 import time
 import traceback
-from typing import Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Mapping, NamedTuple, Optional, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -33,13 +38,13 @@ from adanet.core import selection
 from adanet.core import user_input
 from adanet.engines import local
 from adanet.engines.executor import part_files
-from adanet.engines.executor import pickled_search
 from adanet.tf_compat import files as tf_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
 from adanet.training import held_out_pass
 from adanet.training import loop as loop_lib
 from adanet.training import recorded_logits as logits_lib
+from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
@@ -50,6 +55,8 @@ _LOOK_SECS = .5  # Between two looks at whether to stop.
 # TensorFlow's DEFAULT_GRAPH_SEED, an op that has a seed of its own does as in a
 # graph that has none.
 _SEED_OF_NONE = 87654321
+# cloudpickle gives one by chance to each class that it pickles by its content.
+_CHANCE_ID = re.compile(r"[0-9a-f]{32}")
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
@@ -210,7 +217,7 @@ def _is_done(part_request, files):
 
 def _unpacked(part_request, files):
   """Returns the `Model` of the part, and the `trainer.Request`."""
-  model, request = pickled_search.loads(files.search(part_request.driver))
+  model, request = unpickle_search(files.search(part_request.driver))
   if model.config.session_config is None:  # A share of the machine's CPUs.
     threads = max(1, (os.cpu_count() or 1) // part_request.num_parts)
     config = tf_compat.default_session_config()
@@ -334,3 +341,98 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
       trained.progress.losses, compared, candidates.not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
       reports, tuple(stopped), trained.seconds)
+
+
+def pickle_search(
+    setup: setup_lib.SearchSetup, request: trainer.Request) -> bytes:
+  """Returns a search as bytes, which a driver sends to its workers.
+
+  They are two pickles. The first one has all that figures depend on: builders,
+  input, hooks, rules. The second one has the rest: folders, limits, placement.
+
+  Args:
+    setup: `SearchSetup`.
+    request: `Request`. Its saving listeners stay here.
+
+  Raises:
+    ValueError: something cannot be sent. The message names it.
+  """
+  import cloudpickle  # pylint: disable=g-import-not-at-top
+
+  of_model, rest_of_model = _split(
+      setup, "search", "rules", "report_materializer")
+  of_request, rest_of_request = _split(
+      request._replace(saving_listeners=()), "input_fn", "hooks")
+  try:
+    return (cloudpickle.dumps((of_model, of_request)) +
+            cloudpickle.dumps((rest_of_model, rest_of_request)))
+  except Exception as error:  # pylint: disable=broad-except
+    given = dict(
+        setup.search._asdict(), report_materializer=setup.report_materializer,
+        config=setup.config, **of_request, **setup.rules._asdict())
+    for name, value in given.items():
+      try:
+        cloudpickle.dumps(value)
+      except Exception as cause:  # pylint: disable=broad-except
+        raise ValueError(
+            f"{name}={value!r} cannot be sent to a worker of the executor: "
+            f"{cause}. Make in the function itself what it cannot bring along, "
+            "such as locks, sessions and open files") from cause
+    raise ValueError(
+        "the search cannot be sent to a worker of the executor: "
+        f"{error}") from error
+
+
+def _split(values, *names):
+  """Returns the fields with some names, and the others."""
+  others = values._asdict()
+  return {name: others.pop(name) for name in names}, others
+
+
+def unpickle_search(
+    data: bytes) -> Tuple[setup_lib.SearchSetup, trainer.Request]:
+  """Returns the search that `pickle_search` was called with."""
+  import cloudpickle  # pylint: disable=g-import-not-at-top
+
+  file = io.BytesIO(data)
+  setup, request = (dict(some, **others) for some, others in zip(
+      cloudpickle.load(file), cloudpickle.load(file)))
+  return setup_lib.SearchSetup(**setup), trainer.Request(**request)
+
+
+def search_digest(data: bytes) -> str:
+  """Returns a text that is the same in another process for the same figures.
+
+  It changes with what `pickle_search` was given, and with the files of the
+  modules that this names, but not with the files which those import. The order
+  of a set of strings is another one in each process, and then so is the text.
+
+  Args:
+    data: of `pickle_search`.
+  """
+  result = hashlib.sha256()
+  modules = set()
+  for opcode, value, _ in pickletools.genops(data):  # Of the first pickle.
+    if isinstance(value, str):
+      if _CHANCE_ID.fullmatch(value):
+        continue
+      if value in sys.modules:
+        modules.add(value)
+    result.update(opcode.name.encode())
+    result.update(value if isinstance(value, (bytes, bytearray)) else
+                  repr(value).encode())
+  for name in sorted(modules - {"__main__"}):  # It is pickled by its content.
+    result.update(_source(sys.modules[name]))
+  return result.hexdigest()
+
+
+def _source(module: Any) -> bytes:
+  """Returns the text of a module; none for one that is not of Python."""
+  path = getattr(module, "__file__", None) or ""
+  if not path.endswith(".py"):
+    return b""
+  try:
+    with open(path, "rb") as f:
+      return f.read()
+  except OSError:  # It is in an archive.
+    return b""

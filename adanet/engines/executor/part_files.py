@@ -45,7 +45,7 @@ class _StartFile(NamedTuple):
   Attributes:
     driver: str, an id of the driver that asks for the parts now.
     checkpoint: str, the name of the checkpoint from which they began, or None.
-    digest: str, that of the driver's search; see `pickled_search.digest`.
+    digest: str, that of the driver's search; see `part.search_digest`.
     before: tuple of str, the ids of drivers before that asked for the same.
   """
   driver: str
@@ -136,8 +136,8 @@ class PartFiles:
 
     Args:
       checkpoint: str, the prefix of the parts' first checkpoint, or None.
-      search: bytes, of `pickled_search.dumps`.
-      digest: str, of `pickled_search.digest`.
+      search: bytes, of `part.pickle_search`.
+      digest: str, of `part.search_digest`.
 
     Returns:
       The id of this driver.
