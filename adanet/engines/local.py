@@ -36,13 +36,11 @@ class LocalEngine(engine.Engine):
 
   @contextlib.contextmanager
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
-    """See `Engine`."""
     with self.opened_here(request) as self._training:
       self._announce(jobs.State.TRAINING, "", request)
       yield self._training
 
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
-    """See `Engine`."""
     setup, training = self.setup, self._training
     trained = train_here(
         setup, training, start, loop_lib.LoopContext(
@@ -57,31 +55,26 @@ class LocalEngine(engine.Engine):
     return trained
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
-    """See `Engine`."""
     return candidates_lib.values(
         self.setup, candidates.number, candidates.checkpoint)
 
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[recorded_logits.RecordedLogits]:
-    """See `Engine`."""
     yield held_out_pass.record(
         self.setup, candidates.number, candidates.checkpoint)[1]
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
-    """See `Engine`."""
     return candidates_lib.reports(
         self.setup, candidates.number, candidates.checkpoint, included)
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
-    """See `Engine`."""
     if self.setup.config.cluster_spec:  # The evaluator waits for the end.
       with lock.owned(self.setup.model_dir.path):
         self._announce(jobs.State.OVER, reason, request)
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
-    """See `Engine`."""
     self._announce(jobs.State(outcome.value), reason)
 
   def _announce(self, state, reason, request=None):

@@ -113,7 +113,6 @@ class ChiefEngine(engine.Engine):
 
   @contextlib.contextmanager
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
-    """See `Engine`."""
     with self.opened_here(request) as self._training:
       if self._connection.wait_until_known_to_be_over(request.max_steps):
         raise engine.AlreadyOverError()
@@ -379,23 +378,19 @@ class ChiefEngine(engine.Engine):
   # Evaluate.
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
-    """See `Engine`."""
     return self._evaluation.values(candidates)
 
   def logits(self, candidates: trained_lib.Candidates
             ) -> ContextManager[recorded_logits.RecordedLogits]:
-    """See `Engine`."""
     return self._evaluation.logits(candidates)
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
-    """See `Engine`."""
     return self._evaluation.reports(candidates, included)
 
   # End.
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
-    """See `Engine`."""
     with lock.owned(self.setup.model_dir.path):
       if self._connection.is_followed(self._connection.file.read()):
         return

@@ -237,7 +237,6 @@ class SharedEvaluation:
     self._requests = requests
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
-    """See `Engine`."""
     compared = {name for ensemble in self._planned
                 if ensemble.fitted_by is None
                 for name in ensemble.builder_names}
@@ -254,7 +253,6 @@ class SharedEvaluation:
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[logits_lib.RecordedLogits]:
-    """See `Engine`."""
     names = self._ask(candidates, EvaluationKind.LOGITS, [
         (name,) for name in self._builder_names])
     if names is None:
@@ -270,7 +268,6 @@ class SharedEvaluation:
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
-    """See `Engine`."""
     answers = self._ask(
         candidates, EvaluationKind.REPORTS,
         self._parts(self._setup.report_materializer), included)

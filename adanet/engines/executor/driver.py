@@ -131,7 +131,6 @@ class ExecutorEngine(engine.Engine):
       yield self._training
 
   def what_is_saved(self) -> str:
-    """See `Engine`."""
     model_dir = self.setup.model_dir
     step = model_dir.global_step(model_dir.latest_checkpoint())
     return (f"Stopped: step {step} is saved, and so are the parts of the "
@@ -174,7 +173,6 @@ class ExecutorEngine(engine.Engine):
             [name for part in self._results for name in part])]
 
   def finished(self, outcome: engine.SearchOutcome, reason: str) -> None:
-    """See `Engine`."""
     if outcome == engine.SearchOutcome.OVER:
       self._remove_parts()
 
