@@ -206,11 +206,7 @@ def _why_network_is_open() -> Optional[str]:
 
 @contextlib.contextmanager
 def _errors_of_user(in_step: bool = False) -> Iterator[None]:
-  """Raises `BadInput` for errors of the user, in one line.
-
-  Args:
-    in_step: whether all processes of srun find the same error. Then only the
-      first of them says it.
+  """Raises `BadInput` for errors of the user; once if all of srun find them.
   """
   try:
     yield
@@ -342,14 +338,7 @@ def _show_job(job: job_lib.Job) -> int:
 
 
 def _show_plan(tf_config: str) -> int:
-  """Prints the plan of a cluster, if --subnetworks is given.
-
-  Args:
-    tf_config: the TF_CONFIG of any of its tasks.
-
-  Returns:
-    The exit code.
-  """
+  """Prints the plan of a task's cluster, if --subnetworks is given."""
   if _SUBNETWORKS.value is None:
     return 0
   command = [sys.executable, "-m", "adanet.distributed.plan",

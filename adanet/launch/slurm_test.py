@@ -45,20 +45,14 @@ def _one_task(**variables):
 class PlaceTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
-      ("one_node", [[0, 1, 2, 3]], "4", "", 2, False,
-       "chief:0@n1 worker:0@n1 ps:0@n1 ps:1@n1"),
-      ("two_a_node", [[0, 1], [2, 3], [4, 5]], "2(x3)", "", 2, False,
-       "chief:0@n1 worker:0@n1 worker:1@n2 ps:0@n2 worker:2@n3 ps:1@n3"),
       ("evaluator", [[0, 1], [2, 3], [4, 5]], "2(x3)", "block", 2, True,
        "chief:0@n1 worker:0@n1 worker:1@n2 ps:0@n2 evaluator:0 ps:1@n3"),
       ("uneven", [[0, 1, 2, 3], [4, 5], [6]], "4,2,1", "*", 3, False,
        "chief:0@n1 worker:0@n1 worker:1@n1 ps:0@n1 worker:2@n2 ps:1@n2 "
        "ps:2@n3"),
-      ("cyclic", [[0, 3, 5, 6], [1, 4], [2]], "4,2,1", "cyclic", 2, False,
+      ("cyclic", [[0, 3, 5, 6], [1, 4], [2]], "4,2,1", "cyclic:block", 2, False,
        "chief:0@n1 worker:0@n2 ps:0@n3 worker:1@n1 ps:1@n2 worker:2@n1 "
        "worker:3@n1"),
-      ("cyclic_even", [[0, 2, 4], [1, 3, 5]], "3(x2)", "cyclic:block", 2, False,
-       "chief:0@n1 worker:0@n2 worker:1@n1 worker:2@n2 ps:0@n1 ps:1@n2"),
       ("plane", [[0, 1, 5, 6], [2, 3], [4]], "4,2,1", "plane", 1, False,
        "chief:0@n1 worker:0@n1 worker:1@n2 worker:2@n2 ps:0@n3 worker:3@n1 "
        "worker:4@n1"),

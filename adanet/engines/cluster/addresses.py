@@ -16,11 +16,7 @@ class AddressError(ValueError):
 
 
 def _split(address):
-  """Returns the host and the port of "host:port" or "[host]:port".
-
-  Raises:
-    ValueError: the address does not have this form.
-  """
+  """Returns the host and the port of "host:port" or "[host]:port"."""
   host, colon, port = address.rpartition(":")
   if host.startswith("[") and host.endswith("]"):
     host = host[1:-1]
@@ -34,11 +30,7 @@ def _split(address):
 
 
 def _resolve(host):
-  """Returns (family, IP address and scope) of a host, each once.
-
-  Raises:
-    OSError: it does not resolve.
-  """
+  """Returns (family, IP address and scope) of a host, each once."""
   try:
     infos = socket.getaddrinfo(host, 1, type=socket.SOCK_STREAM)
   except UnicodeError as e:  # Not the name of a host.
@@ -68,7 +60,13 @@ def check(addresses: Dict[str, str]) -> None:
   tasks: Dict[Any, str] = {}  # By IP address and port.
   for task, (host, port) in parts.items():
     if host not in ips:
-      ips[host] = _resolve_or_fail(host, task, addresses[task])
+      try:
+        ips[host] = _resolve(host)
+      except OSError as e:
+        raise AddressError(
+            f"the address of {task} is {addresses[task]!r}: host {host!r} does "
+            f"not resolve: {e.strerror or e}. Correct it in TF_CONFIG or in "
+            "the resolver, or make the name known to this machine.") from e
     for ip in ips[host]:
       other = tasks.setdefault((ip, port), task)
       if other != task:
@@ -76,17 +74,6 @@ def check(addresses: Dict[str, str]) -> None:
             f"the addresses of {other} and {task} are the same, "
             f"{addresses[other]!r} and {addresses[task]!r}: each task needs "
             "one of its own. Correct it in TF_CONFIG or in the resolver.")
-
-
-def _resolve_or_fail(host, task, address):
-  """Calls `_resolve`; the error names the task."""
-  try:
-    return _resolve(host)
-  except OSError as e:
-    raise AddressError(
-        f"the address of {task} is {address!r}: host {host!r} does not "
-        f"resolve: {e.strerror or e}. Correct it in TF_CONFIG or in the "
-        "resolver, or make the name known to this machine.") from e
 
 
 def unreachable(

@@ -105,12 +105,9 @@ class StatusBoard:
     self._session: Any = None
 
   def _run(self, fetches, feeds=None, unset=None):
-    """Returns the value of a run, or None if the server does not answer.
+    """Returns the value of a run; None if the server does not answer.
 
-    Args:
-      fetches: a tensor or an op, or several.
-      feeds: dict from placeholders to values, or None.
-      unset: the result if the variable has no value yet.
+    It is `unset` if the variable has no value yet.
     """
     v1 = tf_compat.v1
     try:

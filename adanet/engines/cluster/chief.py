@@ -109,8 +109,6 @@ class ChiefEngine(engine.Engine):
     self._deferred = contextlib.ExitStack()  # Signals, to take over.
     self._late_time = float("inf")
 
-  # Start.
-
   @contextlib.contextmanager
   def opened(self, request: trainer.Request) -> Iterator[trainer.Training]:
     with self.opened_here(request) as self._training:
@@ -121,8 +119,7 @@ class ChiefEngine(engine.Engine):
         yield self._training
 
   def _announce_return(self):
-    """Says that a job goes on, before other tasks give up: a graph takes long.
-    """
+    """Says that a job goes on, before the first graph is built."""
     connection = self._connection
     job_state = connection.file.read()
     if job_state is not None and not job_state.is_training and (
@@ -175,12 +172,7 @@ class ChiefEngine(engine.Engine):
     return start._replace(checkpoint=checkpoint, starts_iteration=False)
 
   def _may_take_over(self, latest, job_state):
-    """Returns whether to train on in the generation of the chief before.
-
-    Args:
-      latest: `Start`, from the latest checkpoint.
-      job_state: `JobState` that the chief before has written, or None.
-    """
+    """Returns whether to train on in the generation of the chief before."""
     if latest.starts_iteration:  # No server has its variables.
       return False
     measured = self._known_measurements(latest.number)
@@ -215,18 +207,12 @@ class ChiefEngine(engine.Engine):
   # Announce.
 
   def _train_generation(self, start, generation, is_ready):
-    """Trains an iteration.
+    """Trains an iteration; returns a `TrainedIteration`.
 
     Args:
       start: `Start`.
       generation: int, that of its variables.
       is_ready: whether all variables have their values already.
-
-    Returns:
-      `TrainedIteration`.
-
-    Raises:
-      _VariablesLostError: a parameter server lost its variables.
     """
     began = time.time()
     measured = self._measurements(start, is_ready)
@@ -292,8 +278,8 @@ class ChiefEngine(engine.Engine):
     self._stopped_workers.clear()
     connection.wait_until_written(self._requests.clear)
     connection.wait_until_written(lambda: connection.file.write(job_state))
-    for one in connection.status_boards:
-      one.write_model_dir(announcements.CHIEF, connection.model_dir)
+    for board in connection.status_boards:
+      board.write_model_dir(announcements.CHIEF, connection.model_dir)
     connection.write_status_boards(
         announcements.GenerationStatus(job_state.generation, ready=0))
 
@@ -357,10 +343,7 @@ class ChiefEngine(engine.Engine):
               "is restored.") from error
 
   def _wait_until_servers_answer(self, generation):
-    """Waits for the parameter servers, until their variables are known.
-
-    Returns:
-      Whether all have kept the variables of a generation.
+    """Waits for them; returns whether all have kept a generation's variables.
     """
     wait = self._connection.wait("start it, or see what it prints")
     while True:

@@ -264,14 +264,10 @@ class EvaluatorTask:
     return False
 
   def _do(self, action, checkpoint):
-    """Evaluates a checkpoint, which its chief may delete meanwhile.
-
-    Args:
-      action: a method of `CheckpointEvaluator`.
-      checkpoint: str.
+    """Evaluates a checkpoint, by a method of `CheckpointEvaluator`.
 
     Returns:
-      Whether it did; otherwise there is a later one by now.
+      Whether it did; otherwise the chief has deleted it, and saved a later one.
     """
     try:
       action(checkpoint, hooks=[

@@ -20,7 +20,6 @@ from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.estimator import train_and_evaluate as train_lib
 from adanet.testing import builders
-from adanet.testing import level
 from adanet.testing import variables
 import numpy as np
 
@@ -314,6 +313,8 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertEqual([10, 20], self._steps)
     found, _ = self._run({5: self._save(30), 30: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
+    self.assertTrue(os.path.exists(
+        os.path.join(self._model_dir, "eval", "evaluated.json")))
     # It was over, and all is done, at every start.
     path = os.path.join(self._model_dir, "cluster", "results.json")
     written = os.stat(path).st_mtime_ns
@@ -323,8 +324,10 @@ class EvaluatorTest(parameterized.TestCase):
       self.assertEqual(written, os.stat(path).st_mtime_ns)
     # It was over: the last one is evaluated for the end.
     os.remove(path)
-    self.assertEqual(found, self._run({})[0])
+    self.assertEqual(found, self._run({}, name="held_out")[0])
     self.assertEqual([10, 20, 30, 30], self._steps)
+    self.assertTrue(os.path.exists(
+        os.path.join(self._model_dir, "eval_held_out", "evaluated.json")))
 
   def test_step_is_not_evaluated_twice(self):
 
@@ -364,41 +367,6 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertEqual(({"loss": 1.}, [b"path"]), tuple(results))
     self.assertEqual([10], self._steps)
     self.assertEqual([("model.ckpt-10", 10, False)], self._exporter.calls)
-
-
-class SearchTest(absltest.TestCase):
-
-  @level.gate
-  def test_real_search(self):
-    model_dir = self.create_tempdir().full_path
-    estimator = adanet.Estimator(
-        head=adanet.heads.RegressionHead(),
-        subnetwork_generator=builders.generator(builders.Dense("a")),
-        max_iteration_steps=4, max_iterations=2,
-        config=tf_compat.RunConfig(model_dir=model_dir))
-
-    def train(max_steps):
-      return lambda: estimator.train(builders.input_fn(), max_steps=max_steps)
-
-    def end():
-      jobs.JobStateFile(model_dir).write(
-          jobs.JobState("job", 1, 1, ("a",), 1, 1, "", None, jobs.State.OVER))
-
-    exporter = _Exporter()
-    metrics, exports = _run(
-        _Time({3: train(2), 6: train(6), 9: train(8), 20: end}),
-        estimator, adanet.EvalSpec(
-            builders.input_fn(1), name="held_out", start_delay_secs=0,
-            throttle_secs=0, exporters=exporter), _JOB, lambda event: None,
-        results_lib.ResultsFile(model_dir, _JOB, 1.))
-    self.assertEqual(
-        [("model.ckpt-2", 2, False), ("model.ckpt-6", 6, False),
-         ("model.ckpt-8", 8, False), ("model.ckpt-8", 8, True)],
-        exporter.calls)
-    self.assertEqual((8, 1, ["exported"]), (
-        metrics["global_step"], metrics["iteration"], exports))
-    self.assertIn("evaluated.json",
-                  os.listdir(os.path.join(model_dir, "eval_held_out")))
 
 
 if __name__ == "__main__":

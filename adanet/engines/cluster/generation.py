@@ -265,11 +265,7 @@ def first_names(names: Sequence[str]) -> str:
 
 
 def _trainers(placement, config, count):
-  """Returns, for each subnetwork, the workers that train it.
-
-  Returns:
-    A list of lists of int; and how many workers train the ensembles.
-  """
+  """Returns the workers of each subnetwork, and how many train ensembles."""
   trainers = [[] for _ in range(count)]
   num_of_ensembles = 0
   for w, worker in enumerate(placement.as_workers(

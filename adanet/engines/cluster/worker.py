@@ -101,11 +101,7 @@ class Worker:
       logging.info("%s ends: %s.", self._connection.name, over)
 
   def _train_generation(self, job_state):
-    """Trains its share of an iteration.
-
-    Raises:
-      chief_client.GenerationChanged: there is another generation.
-    """
+    """Trains its share of an iteration, until there is another generation."""
     began = time.time()
     client = self._chief_client
     number, generation = job_state.iteration, job_state.generation
@@ -145,11 +141,7 @@ class Worker:
           work.raise_if_final(error, it)
 
   def _train_in_session(self, it, generation):
-    """Trains in one session, until it fails or there is no more to do.
-
-    Returns:
-      `Ending`; SIGNAL if there is another generation.
-    """
+    """Trains in a session; its `Ending` is SIGNAL for another generation."""
     with self._connection.session(tf_compat.v1.get_default_graph(),
                                   self._chief_client.look_at_file) as session:
       self._check_variables(it, session, generation)
