@@ -17,7 +17,6 @@ from typing import (
 
 from adanet.core import events
 from adanet.launch import job as job_lib
-from adanet.launch import supervision
 from adanet.progress import cluster
 from adanet.progress import reporter
 
@@ -252,7 +251,7 @@ class Display:
     return self._progress.lost()
 
 
-def failure_message(ended: supervision.Supervision, output: Output,
+def failure_message(ended: job_lib.Supervision, output: Output,
             is_network_private: bool) -> Optional[str]:
   """Says why a job failed: its problem, or the task that failed first.
 

@@ -94,8 +94,7 @@ def _check(spec: Spec) -> None:
   """Raises ValueError, in one line, if Kubernetes would refuse the manifests.
   """
   _check_name("--name", spec.name, _LABEL, _MAX_LABEL - max(
-      len(_hostname(Spec(spec.image, (), name=""), task))
-      for task in _last_tasks(spec)))
+      len(_hostname("", task)) for task in _last_tasks(spec)))
   if spec.namespace is not None:
     _check_name("--namespace", spec.namespace, _NAMESPACE, _MAX_LABEL)
   if spec.volume_claim is not None:
@@ -128,18 +127,12 @@ def _check_name(flag, value, pattern, max_length):
 
 def _last_tasks(spec: Spec) -> List[job_lib.Task]:
   """Returns the task with the longest name of each kind."""
-  counts = {
-      job_lib.CHIEF: 1,
-      job_lib.WORKER: spec.num_workers,
-      job_lib.PS: spec.num_ps,
-      job_lib.EVALUATOR: int(spec.has_evaluator),
-  }
-  return [job_lib.Task(kind, count - 1)
-          for kind, count in counts.items() if count > 0]
+  tasks = job_lib.make_tasks(spec.num_workers, spec.num_ps, spec.has_evaluator)
+  return list({task.job: task for task in tasks}.values())
 
 
-def _hostname(spec: Spec, task: job_lib.Task) -> str:
-  return f"{spec.name}-{task.job}-{task.index}"
+def _hostname(name: str, task: job_lib.Task) -> str:
+  return f"{name}-{task.job}-{task.index}"
 
 
 def new_job_id(name: str) -> str:
@@ -356,29 +349,26 @@ def place(environ: Mapping[str, str]) -> job_lib.Place:
   """
   text = environ.get("ADANET_CLUSTER", "")
   try:
-    cluster = typed_json.from_json(_Cluster, typed_json.loads(text))
-    spec = Spec("", (), cluster.workers, cluster.ps, cluster.evaluator,
-                cluster.name)
+    name, *shape = typed_json.from_json(_Cluster, typed_json.loads(text))
   except ValueError:
     raise ValueError(
         f"ADANET_CLUSTER: {text!r}, expected JSON with name, workers, ps and "
         "evaluator; print the manifests again.") from None
-  tasks = job_lib.make_tasks(spec.num_workers, spec.num_ps, spec.has_evaluator)
+  tasks = job_lib.make_tasks(*shape)
   kind = environ.get("ADANET_TASK_TYPE", "")
   index = environ.get("JOB_COMPLETION_INDEX", "")
-  names = {(task.job, str(task.index)): task for task in tasks}
-  if (kind, index) not in names:
+  by_name = {(task.job, str(task.index)): task for task in tasks}
+  if (kind, index) not in by_name:
     raise ValueError(
         f"ADANET_TASK_TYPE, JOB_COMPLETION_INDEX: {kind!r}, {index!r}, "
         f"expected a task of {text}; print the manifests again.")
   if not environ.get("ADANET_JOB_ID"):
     raise ValueError("ADANET_JOB_ID: not set, expected the id of the job; "
                      "print the manifests again.")
-  job = job_lib.make_job(
-      spec.num_workers, spec.num_ps, spec.has_evaluator,
-      [f"{_hostname(spec, task)}.{spec.name}:{PORT}"
-       for task in tasks if task.job != job_lib.EVALUATOR])
-  return job_lib.Place(job, names[kind, index], environ["ADANET_JOB_ID"])
+  job = job_lib.make_job(*shape, [
+      f"{_hostname(name, task)}.{name}:{PORT}"
+      for task in tasks if task.job != job_lib.EVALUATOR])
+  return job_lib.Place(job, by_name[kind, index], environ["ADANET_JOB_ID"])
 
 
 def is_first_start(environ: Mapping[str, str]) -> bool:

@@ -19,7 +19,6 @@ from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
 from adanet.launch import processes
-from adanet.launch import supervision as supervision_lib
 
 _EVENTS = "events"
 _READ_BYTES = 1 << 16
@@ -54,7 +53,7 @@ class LocalJob:
   def __init__(self,
                command: Sequence[str],
                environments: Mapping[job_lib.Task, Mapping[str, str]],
-               supervision: supervision_lib.Supervision,
+               supervision: job_lib.Supervision,
                output: display_lib.Output,
                report: Callable[[job_lib.Task, str], None],
                lose: Callable[[job_lib.Task], None],

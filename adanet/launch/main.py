@@ -86,7 +86,6 @@ from adanet.launch import pod
 from adanet.launch import processes
 from adanet.launch import scheduler as scheduler_lib
 from adanet.launch import slurm
-from adanet.launch import supervision as supervision_lib
 
 _EXIT_FAILURE = 1
 _MAX_TASKS = 1000
@@ -248,7 +247,7 @@ def _run_guarded(command, log_dir):
           f"The network is not private: {why_open}. Until the job ends, anyone "
           "who can reach this machine can run any graph on its TensorFlow "
           f"servers, at the ports {', '.join(ports)}.")
-    supervision = supervision_lib.Supervision(tasks, _MAX_RESTARTS.value)
+    supervision = job_lib.Supervision(tasks, _MAX_RESTARTS.value)
     try:
       with display_lib.Output(tasks, log_dir, _COMMAND.warn) as output:
         with display_lib.Display(

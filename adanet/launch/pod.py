@@ -15,7 +15,6 @@ from adanet.engines.cluster import addresses
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
 from adanet.launch import kubernetes
-from adanet.launch import supervision
 
 # An image may take minutes to arrive at a node.
 _NAMES_TIMEOUT_SECS = 900.
@@ -34,7 +33,7 @@ class PodStopped(BaseException):
 
   def __init__(self, number: int):
     super().__init__(f"stopped by signal {number}")
-    self.status = supervision.exit_status(-number)
+    self.status = job_lib.exit_status(-number)
 
 
 def wait_for_names(job: job_lib.Job,
@@ -134,12 +133,12 @@ def run(command: Sequence[str], environ: Mapping[str, str],
     signals.restore()
   if (not returncode and place.task.job != job_lib.EVALUATOR and
       not events.has_joined):
-    logging.error(supervision.took_no_part(place.task))
+    logging.error(job_lib.took_no_part(place.task))
     return kubernetes.WRONG_PROGRAM
-  if (returncode > 0 and returncode not in supervision.STOPPED and
+  if (returncode > 0 and returncode not in job_lib.STOPPED and
       kubernetes.is_first_start(environ) and not events.has_worked):
     return kubernetes.WRONG_PROGRAM
-  return supervision.exit_status(returncode)
+  return job_lib.exit_status(returncode)
 
 
 class _Signals:

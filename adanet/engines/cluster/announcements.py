@@ -197,7 +197,7 @@ class SharedFilesCheck:
   def wait_until_seen(
       self, session: Any, generation: int,
       told: Callable[[int], Optional[str]],
-      wait: waiting.Wait, delay_secs: float = _DELAY_SECS) -> None:
+      wait: waiting.Wait) -> None:
     """Checks that all have the job state of a generation.
 
     Args:
@@ -206,7 +206,6 @@ class SharedFilesCheck:
       told: function from the index of a parameter server to its model_dir, or
         None if it has not said it yet.
       wait: `Wait`, for one that does not serve yet.
-      delay_secs: float, how late a file may appear there.
 
     Raises:
       SharedFilesError: one does not have it.
@@ -226,13 +225,13 @@ class SharedFilesCheck:
         if not problem and not self._problem(session, name, own, generation):
           break
         if time.monotonic() - began >= (
-            delay_secs if problem else min(delay_secs, _ELSEWHERE_SECS)):
+            _DELAY_SECS if problem else min(_DELAY_SECS, _ELSEWHERE_SECS)):
           raise SharedFilesError(
               "{} has the model_dir {!r}, and the chief has {!r}{}: {}.".format(
                   task, own, files.real_path(self._model_dir),
                   ", which it does not see there: " + problem
                   if problem else "", _ADVICE))
-        time.sleep(min(_POLL_SECS, delay_secs))
+        time.sleep(_POLL_SECS)
 
   def _problem(self, session, name, model_dir, generation):
     """Returns the problem with the file in a server's folder, or None."""

@@ -40,10 +40,10 @@ class SharedFilesTest(parameterized.TestCase):
     told = iter([None, ps])
     check = announcements.SharedFilesCheck(chief, {"ps:0": self._address})
     with tf_compat.v1.Session(
-        "grpc://" + self._address, graph=check.graph) as session:
+        "grpc://" + self._address, graph=check.graph) as session, (
+            mock.patch.object(announcements, "_DELAY_SECS", secs)):
       check.wait_until_seen(
-          session, generation, lambda ps: next(told), waiting.Wait(60.),
-          delay_secs=secs)
+          session, generation, lambda ps: next(told), waiting.Wait(60.))
 
   def test_same_folder(self):
     self._check(self._chief, self._chief)

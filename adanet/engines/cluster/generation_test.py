@@ -127,9 +127,11 @@ class GenerationTest(parameterized.TestCase):
     return self._now - began
 
   def test_waits_longer_each_time_and_then_raises(self):
+    other = _errors.UnknownError(None, None, "of another kind")
     for num_failures in range(1, generation_lib.MAX_FAILURES + 1):
       self.assertAlmostEqual(
-          generation_lib.pause_secs(num_failures), self._fail(), delta=.2)
+          generation_lib.pause_secs(num_failures),
+          self._fail(other if num_failures % 2 else _LOST), delta=.2)
     with self.assertRaises(_errors.UnavailableError):
       self._fail()
 
