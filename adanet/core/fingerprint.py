@@ -16,9 +16,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from adanet import tf_compat
 from adanet import version
 from adanet.core import scopes
-from adanet.tf_compat import versions
 from adanet.tf_compat import runtime
-import numpy as np
 
 Graph = Dict[str, int]
 

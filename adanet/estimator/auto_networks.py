@@ -14,8 +14,6 @@ import weakref
 
 from adanet import tf_compat
 from adanet.estimator import auto_inputs
-from adanet.tf_compat import error_text
-from adanet.estimator import auto_outputs
 from adanet.tf_compat import keras_internals
 from adanet.tf_compat import runtime
 

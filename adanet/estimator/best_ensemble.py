@@ -18,8 +18,8 @@ from adanet.search import search_files
 from adanet.training import candidates as candidates_lib
 from adanet.training import fingerprint_check
 from adanet.training import fitting
-from adanet.training import hooks as hooks_lib
 from adanet.training import recording
+from adanet.training import runs
 from adanet.training import sessions
 from adanet.training import setup as setup_lib
 import numpy as np
@@ -112,7 +112,7 @@ class BestEnsemble:
       metrics = _own_metrics(iteration)
       update = tf_compat.v1.group(*[
           op for own in _part(metrics, 1).values() for op in own.values()])
-      runner = hooks_lib.HookRunner([hooks_lib.Owned(hook) for hook in hooks])
+      runner = runs.HookRunner([runs.Owned(hook) for hook in hooks])
       runner.begin()
       with self.session(built) as (session, coordinator):
         runner.after_create_session(session, coordinator)

@@ -17,14 +17,13 @@ from adanet.core import events
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics
 from adanet.core import model_dir as model_dir_lib
-from adanet.core import nan_loss
 from adanet.core import report_store as report_store_lib
 from adanet.core import user_input
 from adanet.engines import local
 from adanet.engines.cluster import chief
+from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import jobs
-from adanet.engines.cluster import parameter_server
 from adanet.engines.cluster import worker
 from adanet.engines.executor import driver
 from adanet.estimator import answering
@@ -398,7 +397,7 @@ def _train(setup, request, executor):
       logging.info("Skipped training: this task is the evaluator. It works in "
                    "adanet.train_and_evaluate.")
       return
-    with nan_loss.raised_in_training(), setup.model_dir.trains_here():
+    with user_input.raised_in_training(), setup.model_dir.trains_here():
       if executor is not None:
         loop.SearchLoop(driver.ExecutorEngine(setup, executor)).train(request)
       elif role == Role.LOCAL:
@@ -410,4 +409,4 @@ def _train(setup, request, executor):
       elif role == Role.WORKER:
         worker.train(setup, request)
       else:
-        parameter_server.train(setup, request)
+        chief_client.run_parameter_server(setup, request)

@@ -17,9 +17,7 @@ import zlib
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
-from adanet.tf_compat import error_text
 from adanet.tf_compat import runtime
-from adanet.training import array_order
 from adanet.training import input_position
 import numpy as np
 

@@ -220,7 +220,7 @@ class Carried:
       of_device[1].append(v1.raw_ops.ReadVariableOp(
           resource=handle, dtype=dtypes[name]))
     for some, tensors in by_device.values():
-      saveables.add(some, tensors)
+      checkpoint_file.add_saveables(some, tensors)
 
   def load(self, session: Any) -> None:
     """Reads them from the checkpoint."""

@@ -7,7 +7,7 @@ from typing import Any, Callable, Collection, Dict, Iterable, Mapping
 from typing import NamedTuple, Optional, Sequence, Set, Tuple
 
 from adanet import tf_compat
-from adanet.tf_compat import error_text
+from adanet.tf_compat import runtime
 from adanet.training import train_ops
 from adanet.training import training_summaries
 
@@ -52,7 +52,7 @@ class HookRunner:
       return function(*args)
     except (tf_compat.v1.errors.OutOfRangeError, StopIteration) as error:
       self.stops[owned.owner] = (
-          f"its input ended: {error_text.first_line(error)}")
+          f"its input ended: {runtime.error_line(error)}")
       return None
 
   def begin(self) -> None:

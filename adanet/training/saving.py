@@ -25,9 +25,7 @@ from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
-from adanet.tf_compat import saver_hooks
 from google.protobuf import message
-from adanet.training import graph_files
 
 _InputPosition = Callable[[Any], Dict[str, int]]
 _RETRY_SECS = 10  # After the disk was full.

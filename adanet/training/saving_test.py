@@ -19,7 +19,6 @@ from adanet.testing import hypothesis_profile
 from adanet.testing import level
 from adanet.testing import searches
 from adanet.tf_compat import files
-from adanet.tf_compat import saver_hooks
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.tf_compat import checkpoint_file
 from adanet.training import saving

@@ -16,7 +16,6 @@ from typing import Any, Callable, List, Optional, Sequence
 from adanet import distributed
 from adanet import log as logging
 from adanet import tf_compat
-from adanet.distributed import weights as weights_lib
 from adanet.engines.cluster import jobs
 from adanet.training import setup as setup_lib
 from adanet.training import train_ops
