@@ -258,8 +258,8 @@ class SupervisionTest(parameterized.TestCase):
 
   def test_first_failure(self):
     decides = _supervision()
-    decides.ended(_PS, -9)
-    decides.ended(_WORKER, -9)
+    for task in _PS, _WORKER, _PS:  # The second time, it keeps its place.
+      decides.ended(task, -9)
     decides.ended(_CHIEF, 3)
     self.assertEqual([_PS, _WORKER, _CHIEF], [f.task for f in decides.failures])
     self.assertEqual(137, decides.status)
