@@ -148,8 +148,8 @@ def read(path):
 # without the code of either package. Its fields, from the descriptor in AdaNet
 # 0.8.0: `IterationReport` has 1, the iteration's number, and 2, the reports of
 # subnetworks. Each has three maps 1 (hparams), 2 (attributes) and 3 (metrics),
-# and 4 (is in the ensemble) and 5 (name). The value of a map has a field by its
-# type: 1 string, 2 float, 3 int, 4 bool, 5 bytes.
+# and 4 (is in the ensemble) and 5 (name). The type of a value in a map tells the
+# field: 1 string, 2 float, 3 int, 4 bool, 5 bytes.
 _MAPS = {1: "hparams", 2: "attributes", 3: "metrics"}
 
 
