@@ -220,7 +220,7 @@ def _with_own_layers(model, known):
       known.intersection(map(id, network.layers(model)))):
     try:
       model = keras.models.clone_model(model, clone_function=own)
-    except Exception:  # Keras does not copy a layer. pylint: disable=broad-except
+    except Exception:  # Not in a file either.  # pylint: disable=broad-except
       pass
   known.update(map(id, network.layers(model)))
   return model
