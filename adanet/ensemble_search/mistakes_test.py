@@ -63,10 +63,10 @@ def _draws():
       keras.layers.Lambda(lambda x: tf.nn.softmax(tf.matmul(x, constant)))])
 
 
-def _with_classes():
+def _with_bools():
   inputs = keras.Input([4])
   outputs = keras.layers.Dense(3, "softmax")(inputs)
-  return keras.Model(inputs, [outputs, keras.ops.argmax(outputs, -1)])
+  return keras.Model(inputs, [outputs, outputs > .5])
 
 
 _OUTER = keras.layers.Dense(4, name="outer")
@@ -124,8 +124,8 @@ _MISTAKES = {
                "models['a'] returns numbers that are not probabilities"),
     "outputs": ({"models": {"a": _make(3), "b": _make(4)}}, {},
                 "models['b'] returns [None, 4], and models['a'] [None, 3]"),
-    "classes": ({"models": {"a": _with_classes}, "loss": [_SPARSE, None]}, {
-        "y": [_Y, _Y]}, "models['a'] returns an output of the type int32"),
+    "bools": ({"models": {"a": _with_bools}, "loss": [_SPARSE, None]}, {
+        "y": [_Y, _Y]}, "models['a'] returns an output of the type bool"),
     "shape": ({"models": {"a": _two_outputs}, "loss": "mse"}, {},
               "models['a']: "),
     "no_y": ({}, {"y": None},

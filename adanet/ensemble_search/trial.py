@@ -110,11 +110,11 @@ def tried(tasks: list[list[network_lib.NetworkTask]], data: list,
     model = network.model
     _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
+    example = network.example()
+    _check_floats(task.owner, example)
     _check_again(network, rows.layout(), len(tasks) * len(data) > 1)
     found[task.owner] = digest.of_model(model, task.function)
     names.append(getattr(model, "output_names", None))
-    example = network.example()
-    _check_floats(task.owner, example)
     if first is None:
       first = example, task
       _check_values(network, rows)
