@@ -18,16 +18,29 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _EXPECTED = ("expected an array, a dict or a list of arrays, a data frame, a "
              "tf.data.Dataset, a keras.utils.PyDataset, or a function that "
              "returns a dataset")
-_NO_TEXT = ("Make classes of it, for example with np.unique(y, "
-            "return_inverse=True)[1].")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 # Of a larger array, some bytes stand for all.
-_MAX_DIGEST_BYTES = 256 << 20
-_DIGEST_ROWS = 4096
+_MAX_DIGEST_BYTES, _DIGEST_ROWS = 256 << 20, 4096
 
 
-def check_rows(name: str, found: dict[str, Any]) -> None:
-  """Checks that all arrays have as many rows, and at least one.
+def named(name: str, structure: Any) -> dict[str, Any]:
+  """Returns the arrays of a structure by their names in messages."""
+  if structure is None:
+    return {}
+  if not isinstance(structure, (Mapping, list, tuple)):
+    return {name: structure}
+  items = (structure.items() if isinstance(structure, Mapping) else
+           enumerate(structure))
+  return {key: array for part, one in items
+          for key, array in named(f"{name}[{part!r}]", one).items()}
+
+
+def count_rows(name: str, found: dict[str, Any]) -> int:
+  """Returns how many rows all arrays have.
+
+  Args:
+    name: str, how a message names the arrays if there are none.
+    found: dict with the arrays by their names.
 
   Raises:
     ValueError: the arrays have different numbers of rows, or none.
@@ -42,27 +55,7 @@ def check_rows(name: str, found: dict[str, Any]) -> None:
                        "expected as many.")
   if not rows:
     raise ValueError(f"{first} has no rows.")
-
-
-def rows_of(structure: Any) -> int:
-  """Returns how many rows the arrays of a structure have."""
-  return int(next(iter(named("", structure).values())).shape[0])
-
-
-def named(name: str, structure: Any) -> dict[str, Any]:
-  """Returns the arrays of a structure by their names in messages."""
-  if structure is None:
-    return {}
-  if isinstance(structure, Mapping):
-    parts = {f"{name}[{key!r}]": one for key, one in structure.items()}
-  elif isinstance(structure, (list, tuple)):
-    parts = {f"{name}[{i}]": one for i, one in enumerate(structure)}
-  else:
-    return {name: structure}
-  found: dict[str, Any] = {}
-  for key, one in parts.items():
-    found.update(named(key, one))
-  return found
+  return rows
 
 
 def read(name: str, value: Any) -> Any:
@@ -76,34 +69,24 @@ def read(name: str, value: Any) -> Any:
     TypeError: there is something else than arrays.
     ValueError: Keras would not take an array.
   """
-  if value is None:
-    return None
+  if value is None or isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+    return value
   if isinstance(value, Mapping):
     return {key: read(f"{name}[{key!r}]", one) for key, one in value.items()}
   if isinstance(value, (list, tuple)):
     # Model.fit gives a model tuples for lists, too.
     return tuple(read(f"{name}[{i}]", one) for i, one in enumerate(value))
-  if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
-    return value
-  if hasattr(value, "tocoo"):
-    return _of_scipy(value)
-  if isinstance(value, (str, bytes, int, float)) and name.endswith("]"):
-    raise TypeError(f"{name} is {words.described(value)}: expected an array in "
-                    "its place. Keras takes no lists of numbers or text: give "
-                    "numpy.asarray(...) of the list.")
+  if hasattr(value, "tocoo"):  # A sparse matrix of SciPy.
+    value = value.tocsr().tocoo()
+    return tf.SparseTensor(
+        np.stack([value.row, value.col], 1).astype(np.int64),
+        _with_floatx(value.data), value.shape)
   if not hasattr(value, "__array__"):
-    raise TypeError(f"{name} is {words.described(value)}: {_EXPECTED}.")
-  if isinstance(value, tf.Tensor):
-    return _with_floatx(value)
-  return _array(name, value)
-
-
-def _of_scipy(value):
-  """Returns a sparse matrix of SciPy as TensorFlow's."""
-  value = value.tocsr().tocoo()
-  return tf.SparseTensor(
-      np.stack([value.row, value.col], 1).astype(np.int64),
-      _with_floatx(value.data), value.shape)
+    raise TypeError(f"{name} is {words.described(value)}: {_EXPECTED}." + (
+        " Keras takes no lists of numbers or text: give numpy.asarray(...)." if
+        name.endswith("]") else ""))
+  return _with_floatx(value) if isinstance(value, tf.Tensor) else _array(
+      name, value)
 
 
 def _with_floatx(array):
@@ -127,23 +110,28 @@ def _array(name, value):
                      "example.")
   if hasattr(value, "iloc") and not hasattr(value, "columns"):
     array = array[:, None]  # As Keras does with a Series.
-  if array.dtype.kind == "O" and all(isinstance(one, str) for one in array):
+  is_label = name.startswith(("y", "validation_data[1]"))
+  if array.dtype.kind == "O" and not is_label and all(
+      isinstance(one, str) for one in array):
     return tf.constant(array, tf.string)
-  if array.dtype.kind not in "fiubc" and array.dtype.name != "bfloat16":
-    kind = ("text" if array.dtype.kind in "SU" or isinstance(
-        array.flat[0] if array.size else "", (str, bytes)) else
-            f"the type {array.dtype}")
-    advice = ("tf.constant(...) of it" if kind == "text" else
-              "numbers, for example astype(\"float32\")")
-    if hasattr(value, "columns"):
-      kind, advice = ("columns of several types", "a frame of numbers, such as "
-                      f"{name}.astype(\"float32\"), or dict({name}) for models "
-                      "with an input for each column")
-    raise TypeError(f"{name} has {kind}, which Keras does not take: " + (
-        _NO_TEXT if kind == "text" and name.startswith(
-            ("y", "validation_data[1]")) else f"give {advice}."))
-  # A memmap is read as it is needed.
-  return array if is_large(array) else _with_floatx(array)
+  if array.dtype.kind in "fiubc" or array.dtype.name == "bfloat16":
+    # A memmap is read as it is needed.
+    return array if is_large(array) else _with_floatx(array)
+  if hasattr(value, "columns"):
+    kind = "columns of several types"
+    advice = ("Give a frame of numbers, such as "
+              f"{name}.astype(\"float32\"), or dict({name}) for models with "
+              "an input for each column.")
+  elif array.dtype.kind in "SU" or isinstance(
+      array.flat[0] if array.size else "", (str, bytes)):
+    kind = "text"
+    advice = ("Make classes of it, for example with np.unique(y, "
+              "return_inverse=True)[1]." if is_label else
+              "Give tf.constant(...) of it.")
+  else:
+    kind = f"the type {array.dtype}"
+    advice = "Give numbers, for example astype(\"float32\")."
+  raise TypeError(f"{name} has {kind}, which Keras does not take: {advice}")
 
 
 def is_large(array: Any) -> bool:
@@ -159,37 +147,6 @@ def tensor(array: Any) -> Any:
   return tf.convert_to_tensor(_with_floatx(np.asarray(array)))
 
 
-def parts(array: Any) -> list[np.ndarray]:
-  """Returns the arrays of numbers that a tensor or an array consists of."""
-  if isinstance(array, tf.RaggedTensor):
-    return [*parts(array.flat_values), *(
-        one.numpy() for one in array.nested_row_splits)]
-  if isinstance(array, tf.SparseTensor):
-    return [*parts(array.values), array.indices.numpy(),
-            array.dense_shape.numpy()]
-  found = np.asarray(array)
-  if found.dtype != object:
-    return [found]
-  return [np.frombuffer(b"".join(found.flat), np.uint8), np.array(
-      list(map(len, found.flat)), np.int64).reshape(found.shape)]
-
-
-def of_parts(spec: Any, found: list[np.ndarray]) -> Any:
-  """Returns the tensor of a `TypeSpec` that `parts` has divided."""
-  values, *rest = found
-  if spec.dtype == tf.string:
-    lengths, *rest = rest
-    ends = np.cumsum(lengths)
-    values = np.array([
-        values[end - size:end].tobytes() for end, size in zip(
-            ends, lengths.flat)], object).reshape(lengths.shape)
-  values = tf.constant(values, spec.dtype)
-  if isinstance(spec, tf.RaggedTensorSpec):
-    return tf.RaggedTensor.from_nested_row_splits(values, rest)
-  return (tf.SparseTensor(rest[0], values, rest[1]) if isinstance(
-      spec, tf.SparseTensorSpec) else values)
-
-
 def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
   """Checks the names of rows and columns, where data have some.
 
@@ -201,38 +158,27 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
     ValueError: held-out columns have another order than those of `x`, or the
       index of `y` or `sample_weight` has another order than that of `x`.
   """
-  columns = getattr(x, "columns", None)
-  if columns is not None and isinstance(held_out, (list, tuple)) and held_out:
-    others = getattr(held_out[0], "columns", None)
-    if others is not None and list(columns) != list(others):
-      raise ValueError(
-          f"validation_data[0] has the columns {', '.join(map(str, others))}, "
-          f"and x {', '.join(map(str, columns))}: expected the same ones in "
-          "the same order, such as those of frame[x.columns].")
-  pairs = [("y", x, y), ("sample_weight", x, sample_weight)]
-  if isinstance(held_out, (list, tuple)) and len(held_out) > 1:
-    pairs.append(("validation_data[1]", *held_out[:2]))
-  for name, one, other in pairs:
-    index, second = (list(part.index) if hasattr(part, "iloc") and hasattr(
-        part, "index") else None for part in (one, other))
-    if index is not None and second is not None and index != second and (
-        len(index) == len(second) and set(index) == set(second)):
+  held_out = held_out if isinstance(held_out, (list, tuple)) else ()
+  columns, others = (getattr(one, "columns", None)
+                     for one in (x, (*held_out, None)[0]))
+  if columns is not None and others is not None and (
+      list(columns) != list(others)):
+    raise ValueError(
+        f"validation_data[0] has the columns {', '.join(map(str, others))}, "
+        f"and x {', '.join(map(str, columns))}: expected the same ones in "
+        "the same order, such as those of frame[x.columns].")
+  for name, *pair in (
+      ("y", x, y), ("sample_weight", x, sample_weight),
+      ("validation_data[1]", *(*held_out, None, None)[:2])):
+    if not all(hasattr(one, "iloc") for one in pair):
+      continue
+    index, other = (list(one.index) for one in pair)
+    if index != other and len(index) == len(other) and (
+        set(index) == set(other)):
       raise ValueError(
           f"{name} has the index of x in another order: expected the same "
           "order. Give y.loc[x.index], or reset_index(drop=True) of both if "
           "rows belong together by position.")
-
-
-def check_labels(name: str, y: Any) -> None:
-  """Checks that labels are numbers.
-
-  Raises:
-    ValueError: some are text.
-  """
-  for key, array in named(name, y).items():
-    if array.dtype == tf.string:
-      raise ValueError(
-          f"{key} has text: expected numbers. {_NO_TEXT}")
 
 
 def classes(y: Any) -> np.ndarray | None:
@@ -292,34 +238,33 @@ def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
                   keras.config.floatx())[inverse.reshape(-1)]
 
 
-def not_finite(batch: Any) -> list[str]:
-  """Returns words about arrays of `(x, y, weights)` that have NaN."""
-  found = []
+def not_finite(batch: Any) -> tuple[str, np.ndarray]:
+  """Returns words about the first array that has NaN, and rows that have it.
+
+  Args:
+    batch: `(x, y, weights)` of arrays, or its beginning.
+  """
   for argument, structure in zip(("x", "y", "sample_weight"), batch):
     for name, array in named(argument, structure).items():
-      array = getattr(array, "values", array) if isinstance(
-          array, (tf.RaggedTensor, tf.SparseTensor)) else array
-      array = np.asarray(array) if not is_large(array) else array[:1]
+      if not isinstance(array, (np.ndarray, tf.Tensor)) or is_large(array):
+        continue
+      array = np.asarray(array)
       if array.dtype.kind == "f" and not np.isfinite(array).all():
-        bad = ~np.isfinite(array.reshape(len(array), -1))
-        what = "NaN" if np.isnan(array).any() else "infinity"
-        found.append(f"{name} has {what} in {int(bad.any(1).sum())} of "
-                     f"{len(array)} rows")
-  return found
+        rows = np.flatnonzero(~np.isfinite(
+            array.reshape(len(array), -1)).all(1)).astype(np.int32)
+        kind = "NaN" if np.isnan(array).any() else "infinity"
+        return f"{name} has {kind} in {len(rows)} of {len(array)} rows", rows
+  return "", np.zeros([0], np.int32)
 
 
 def digest(structure: Any) -> str:
-  """Returns a digest of all arrays of a structure, with their shapes."""
+  """Returns the shapes of the arrays of a structure, and a digest of them."""
+  found = named("", structure)
   result = hashlib.sha256()
-  for name, array in sorted(named("", structure).items()):
+  for name, array in sorted(found.items()):
     result.update(f"{name}/{array.dtype}/{array.shape}".encode())
-    parts = [array]
-    if isinstance(array, tf.RaggedTensor):
-      parts = [array.flat_values, *array.nested_row_splits]
-    elif isinstance(array, tf.SparseTensor):
-      parts = [array.indices, array.values]
-    for part in parts:
-      part = part if isinstance(part, np.ndarray) else part.numpy()
+    for part in tf.nest.flatten(array, expand_composites=True):
+      part = np.asarray(part)
       if part.dtype.kind == "O":
         for one in part.flat:
           result.update(b"%d:" % len(one) + one)
@@ -327,11 +272,7 @@ def digest(structure: Any) -> str:
       if part.nbytes > _MAX_DIGEST_BYTES:
         part = part[::max(1, len(part) // _DIGEST_ROWS)]
       result.update(np.ascontiguousarray(part).view(np.uint8).data)
-  return result.hexdigest()[:20]
-
-
-def shapes(structure: Any) -> str:
-  """Returns the shapes of a structure in words: "[1437, 64]"."""
-  parts = [str(list(array.shape)) for array in named("", structure).values()]
-  return ", ".join(parts[:3]) + (
-      f" and {len(parts) - 3} more" if len(parts) > 3 else "")
+  shapes = [str(list(array.shape)) for array in found.values()]
+  return ", ".join(shapes[:3]) + (
+      f" and {len(shapes) - 3} more" if len(shapes) > 3 else "") + (
+          " " + result.hexdigest()[:20])

@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of a search: what a user gives to `fit`, checked and divided."""
 
+from collections.abc import Iterator
+import dataclasses
 from typing import Any
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import steps
-from adanet.ensemble_search import stream as stream_lib
 from adanet.ensemble_search import words
 import numpy as np
 
-keras = tf_compat.keras_3
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_CHUNK_BATCHES = 50
 
 
 def checked_batch(name: str, given: Any) -> Any:
@@ -31,27 +32,19 @@ def checked_batch(name: str, given: Any) -> Any:
   parts = [arrays.read(*one) for one in zip(names, given)]
   while parts and parts[-1] is None:
     parts.pop()
-  if len(parts) > 1:
-    arrays.check_labels(names[1], parts[1])
   if len(parts) == 3:
-    parts[2] = _weights_of(names[2], parts[1], parts[2])
-  found: dict[str, Any] = {}
-  for key, part in zip(names, parts):
-    found.update(arrays.named(key, part))
-  arrays.check_rows(names[0], found)
+    for key, array in arrays.named(names[2], parts[2]).items():
+      smallest = float(np.min(arrays.tensor(array)))
+      if smallest < 0:
+        raise ValueError(f"{key} has {smallest}: expected weights of at least "
+                         "0.")
+    # Weights for all outputs, as in Keras.
+    if not keras.tree.is_nested(parts[2]):
+      parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
+  arrays.count_rows(names[0], {
+      key: array for name, part in zip(names, parts)
+      for key, array in arrays.named(name, part).items()})
   return tuple(parts)
-
-
-def _weights_of(name, y, weights):
-  """Returns weights in the structure of the labels, as Keras does."""
-  for key, array in arrays.named(name, weights).items():
-    smallest = float(np.min(arrays.tensor(array)))
-    if smallest < 0:
-      raise ValueError(f"{key} has {smallest}: expected weights of at least 0.")
-  if isinstance(y, (dict, list, tuple)) and not isinstance(
-      weights, (dict, list, tuple)):
-    return keras.tree.map_structure(lambda _: weights, y)
-  return weights
 
 
 def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
@@ -65,99 +58,76 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
     TypeError: an argument is of another type.
     ValueError: an argument has a wrong value.
   """
-  held_out_of_stream = stream_lib.is_stream(validation_data)
-  if stream_lib.is_stream(x):
-    for name, value in (("y", y), ("sample_weight", sample_weight)):
+  if x is None:
+    raise ValueError("x=None: expected arrays, or a dataset.")
+  is_source = _is_source(x)
+  if is_source:
+    for name, value in (("y", y), ("sample_weight", sample_weight),
+                        ("folds", folds)):
       if value is not None:
-        raise ValueError(f"{name}: expected None where x has labels and "
-                         "weights of its own.")
-    if folds is not None:
-      raise ValueError(f"folds={folds}: expected None where x is a dataset, "
-                       "which has no rows to divide. Give validation_data.")
+        raise ValueError(f"{name}: expected None where x is a dataset, which "
+                         "has labels and weights of its own, and no rows to "
+                         "divide.")
     if validation_data is None:
       raise ValueError("validation_data=None: expected another dataset, or "
                        "arrays, where x is a dataset.")
-    held_out, given = validation_data, {}
-    if not held_out_of_stream:
-      batch = checked_batch("validation_data", held_out)
-      given["validation_data"] = _text(batch)
-      held_out = _held_out(batch, class_weight)
-    stream = stream_lib.StreamData("x", x, held_out, class_weight, seed)
-    given["x"] = f"batches {stream.digest()}"
-    _check_weights(stream.held_out)
-    return [stream], given
-  if x is None:
-    raise ValueError("x=None: expected arrays, or a dataset.")
-  arrays.check_frames(x, y, sample_weight, validation_data)
-  batch = checked_batch("", (x, y, sample_weight))
-  if class_weight is not None:
-    if sample_weight is not None:
+    source = BatchSource("x", x, class_weight, seed)
+    given = {"x": f"batches {source.layout.specs} {source.layout.size}"}
+  else:
+    arrays.check_frames(x, y, sample_weight, validation_data)
+    batch = checked_batch("", (x, y, sample_weight))
+    if class_weight is not None and sample_weight is not None:
       raise ValueError("class_weight and sample_weight are both given: "
                        "expected one of them. Multiply the weights of classes "
                        "into sample_weight.")
-    batch = (*batch[:2], arrays.weights_of_classes(
-        batch[1] if len(batch) > 1 else None, class_weight))
-  count = arrays.rows_of(batch)
-  rows = np.arange(count, dtype=np.int32)
-  given = dict(zip(("x", "y", "sample_weight"), map(_text, batch)))
-  given["batch_size"] = str(batch_size)
+    rows = _all_rows(batch, class_weight)
+    given = dict(zip(("x", "y", "sample_weight"), map(
+        arrays.digest, rows.batch)), batch_size=str(batch_size))
   if validation_data is None:
     given["folds"] = repr(folds)
     if folds is None:
       given["validation_split"] = repr(validation_split)
-      parts = [_picked(count, validation_split, seed)]
+      parts = [_picked(len(rows.rows), validation_split, seed)]
     else:
-      parts = _divided(batch, folds, seed)
-    shared = rows_lib.Rows(batch, rows)
-    found = []
-    for i, held_out in enumerate(parts):
-      data = rows_lib.RowData(
-          shared.others(np.setdiff1d(rows, held_out)),
-          shared.others(held_out), batch_size, seed)
-      _check_weights(data.held_out, f" in fold {i + 1} of {folds}" * bool(folds))
-      found.append(data)
-    return found, given
-  if folds is not None:
-    raise ValueError(f"folds={folds} and validation_data are both given: "
-                     "expected one of them. Each fold holds out rows of x.")
-  if held_out_of_stream:
-    data = rows_lib.RowData(rows_lib.Rows(batch, rows), stream_lib.StreamData(
-        "validation_data", validation_data, validation_data, class_weight,
-        seed).held_out, batch_size, seed)
+      parts = _divided(batch, len(rows.rows), folds, seed)
+    data: list[Any] = [rows_lib.RowData(
+        rows.others(np.setdiff1d(rows.rows, part)), rows.others(part),
+        batch_size, seed) for part in parts]
   else:
-    other = checked_batch("validation_data", validation_data)
-    _check_shapes(batch, other)
-    given["validation_data"] = _text(other)
-    data = rows_lib.RowData(
-        rows_lib.Rows(batch, rows), _held_out(other, class_weight), batch_size,
-        seed)
-  _check_weights(data.held_out)
-  return [data], given
+    if folds is not None:
+      raise ValueError(f"folds={folds} and validation_data are both given: "
+                       "expected one of them. Each fold holds out rows of x.")
+    if _is_source(validation_data):
+      held_out = BatchSource(
+          "validation_data", validation_data, class_weight, seed, True).all()
+    else:
+      other = checked_batch("validation_data", validation_data)
+      given["validation_data"] = arrays.digest(other)
+      held_out = _all_rows(other, class_weight)
+    data = [StreamData(source, held_out) if is_source else rows_lib.RowData(
+        rows, held_out, batch_size, seed)]
+  for i, one in enumerate(data):
+    _check_weights(one.held_out, f" in fold {i + 1} of {folds}" * bool(folds))
+  return data, given
 
 
-def _text(structure):
-  """Returns the shapes of arrays, and a digest of their values."""
-  return f"{arrays.shapes(structure)} {arrays.digest(structure)}"
-
-
-def _held_out(batch, class_weight):
-  """Returns the rows of held-out arrays; with weights of classes."""
-  if class_weight is not None and len(batch) == 2:
-    batch = (*batch, arrays.weights_of_classes(batch[1], class_weight))
+def _all_rows(batch, class_weight):
+  """Returns the rows of arrays; with weights of classes if they have none."""
+  if class_weight is not None and len(batch) < 3:
+    batch = (*batch[:2], arrays.weights_of_classes(
+        (*batch, None)[1], class_weight))
   return rows_lib.Rows(batch, np.arange(
-      arrays.rows_of(batch), dtype=np.int32))
+      rows_lib.flat_arrays(batch)[0].shape[0], dtype=np.int32))
 
 
 def _picked(count, validation_split, seed):
   """Returns the rows to hold out."""
   if isinstance(validation_split, bool) or not isinstance(
-      validation_split, (int, float)) or not 0 <= validation_split < 1:
+      validation_split, (int, float)) or not 0 < validation_split < 1:
     raise ValueError(f"validation_split={words.described(validation_split)}: "
-                     "expected a number between 0 and 1.")
+                     "expected a number between 0 and 1, or validation_data. "
+                     "Networks end by held-out rows.")
   size = int(count * validation_split)
-  if not validation_split:
-    raise ValueError("validation_split=0: expected more than 0, or "
-                     "validation_data. Networks end by held-out rows.")
   if not size:
     raise ValueError(f"validation_split={validation_split!r}: holds out 0 of "
                      f"{count} rows: expected at least one.")
@@ -165,41 +135,217 @@ def _picked(count, validation_split, seed):
       np.int32)
 
 
-def _divided(batch, folds, seed):
+def _divided(batch, count, folds, seed):
   """Returns the rows of each fold; each has as many of a class, or one more."""
-  count = arrays.rows_of(batch)
   if folds > count:
     raise ValueError(f"folds={folds}: expected at most as many as x has rows, "
                      f"{count}.")
   order = np.random.RandomState(seed).permutation(count)
-  classes = arrays.classes(batch[1]) if len(batch) > 1 else None
+  classes = arrays.classes((*batch, None)[1])
   if classes is not None:
     order = order[np.argsort(classes[order], kind="stable")]
   return [np.sort(order[i::folds]).astype(np.int32) for i in range(folds)]
 
 
-def _check_shapes(batch, other):
-  """Checks that held-out arrays are like those that train."""
-  for i, (one, two) in enumerate(zip(batch[:2], other)):
-    first, second = (arrays.named(name, part) for name, part in (
-        ("xy"[i], one), (f"validation_data[{i}]", two)))
-    if len(first) != len(second):
-      raise ValueError(
-          f"validation_data[{i}] has {len(second)} arrays, and {'xy'[i]} "
-          f"{len(first)}: expected the same structure.")
-    for (name, array), (key, held_out) in zip(first.items(), second.items()):
-      shapes = [list(a.shape)[1:] for a in (array, held_out)]
-      if len(shapes[0]) != len(shapes[1]) or (i == 0 and len(
-          shapes[0]) == 1 and shapes[0] != shapes[1]):
-        raise ValueError(f"{key} has rows of the shape {shapes[1]}, and {name} "
-                         f"of {shapes[0]}: expected the same.")
-
-
-def _check_weights(held_out, where=""):
+def _check_weights(held_out, where):
   """Raises an error if held-out rows have no weight at all."""
-  _, weights = held_out.labels()
-  flat = steps.flat_arrays(weights)
+  flat = rows_lib.flat_arrays(held_out.labels()[1])
   if flat and not any(np.any(np.asarray(one)) for one in flat):
     raise ValueError(
         f"The weights of all held-out rows{where} are 0: expected some that "
         "are greater, by which networks are compared.")
+
+
+def _is_source(given):
+  """Returns whether data are no arrays, but batches."""
+  return isinstance(given, (tf.data.Dataset, keras.utils.PyDataset)) or (
+      hasattr(given, "__next__")) or (
+          callable(given) and not hasattr(given, "__array__"))
+
+
+class BatchSource:
+  """A dataset: its batches, in chunks of batches that have one shape.
+
+  Attributes:
+    name: str, the argument, for messages.
+    given: `tf.data.Dataset`, `keras.utils.PyDataset`, or a function that
+      returns a dataset or a generator.
+    layout: `Layout` of a batch.
+    has_epochs: bool, whether an epoch's number counts for its batches.
+  """
+
+  def __init__(self, name: str, given: Any, class_weight: Any, seed: int,
+               may_have_weights: bool = False):
+    """Reads at most two batches.
+
+    Args:
+      name: str, the argument, for messages.
+      given: as the attribute.
+      class_weight: dict from class to weight, or None.
+      seed: int, of the order of the batches of a `PyDataset`.
+      may_have_weights: bool, whether `class_weight` is for batches without
+        weights alone; else those with weights are an error.
+
+    Raises:
+      TypeError: there is something else.
+      ValueError: the batches cannot be used.
+    """
+    self._arguments = name, given, class_weight, seed, may_have_weights
+    self.name = name
+    self.given = given
+    self._class_weight = class_weight
+    self._seed = seed
+    self._data = given
+    if not isinstance(given, (tf.data.Dataset, keras.utils.PyDataset)):
+      if not callable(given):
+        raise TypeError(f"{name} is a generator, which can be read once: "
+                        "expected a function that returns a new one.")
+      self._data = given()
+    self.has_epochs = isinstance(self._data, keras.utils.PyDataset)
+    batch = self._specs()
+    specs = rows_lib.flat_arrays(batch)
+    sizes = self._checked_sizes(specs)
+    if class_weight is not None and may_have_weights and len(batch) == 3:
+      self._class_weight = None
+    if self._class_weight is not None:
+      if len(batch) != 2:
+        raise ValueError("class_weight: expected None where data have weights, "
+                         "or no labels.")
+      specs.append(tf.TensorSpec([None], keras.config.floatx()))
+      batch = (*batch, specs[-1])
+    self.layout = rows_lib.layout_of(
+        batch, list(map(rows_lib.with_rows, specs)),
+        sizes.pop() if len(sizes) == 1 else None)
+
+  def __reduce__(self):
+    # A worker makes another dataset.
+    return BatchSource, self._arguments
+
+  def _specs(self):
+    name, data = self.name, self._data
+    if isinstance(data, tf.data.Dataset):
+      if data.cardinality() == tf.data.INFINITE_CARDINALITY:
+        raise ValueError(f"{name} is a tf.data.Dataset without an end: "
+                         "expected one of an epoch, such as dataset.take(100).")
+      spec = data.element_spec
+      return spec if isinstance(spec, tuple) else (spec,)
+    if isinstance(data, keras.utils.PyDataset):
+      if not getattr(data, "num_batches", None):
+        raise ValueError(f"{name} is a PyDataset without an end: expected one "
+                         "with __len__.")
+      batches = [_tensors(data[i]) for i in {0, len(data) - 1}]
+    elif hasattr(data, "__next__"):
+      batches = [_tensors(one) for one, _ in zip(self.given(), range(2))]
+    else:
+      raise TypeError(
+          f"{name} returned {words.described(data)}: expected a "
+          "tf.data.Dataset, a keras.utils.PyDataset or a generator of batches.")
+    if not batches:
+      raise ValueError(f"{name} has no batches.")
+    for batch in batches:
+      self._checked_sizes(rows_lib.flat_arrays(batch))
+    return rows_lib.mapped(_common_spec, *batches)
+
+  def _checked_sizes(self, flat):
+    """Returns the numbers of rows of the arrays or specs of a batch: one."""
+    sizes = {one.shape[0] if one.shape.rank else -1 for one in flat
+             if one.shape.rank is not None}
+    if len(sizes - {None}) > 1 or -1 in sizes:
+      raise ValueError(
+          f"{self.name} has arrays of {sorted(sizes - {None, -1})} rows in a "
+          "batch, or single examples: expected as many rows in each array, "
+          "such as in the batches of dataset.batch(32).")
+    return sizes
+
+  def _batches(self, epoch):
+    """Yields the batches of an epoch as tensors."""
+    data = self._data
+    if isinstance(data, keras.utils.PyDataset):
+      order = np.random.RandomState([self._seed, epoch]).permutation(len(data))
+      data.on_epoch_begin()
+      for i in order:
+        yield _tensors(data[int(i)])
+      data.on_epoch_end()
+    else:
+      yield from map(_tensors, data if isinstance(
+          data, tf.data.Dataset) else self.given())
+
+  def calls(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Call]:
+    """Yields chunks of batches behind the first `start` ones of an epoch."""
+    chunk: list[list] = []
+    shapes = None
+    for i, batch in enumerate(self._batches(epoch)):
+      if i < start:
+        continue
+      if self._class_weight is not None:
+        batch = (*batch, tf.constant(arrays.weights_of_classes(
+            batch[1], self._class_weight)))
+      flat = rows_lib.flat_arrays(batch)
+      self._checked_sizes(flat)
+      now = [tuple(one.shape) for one in flat]
+      size = sum(one.dtype.size * np.prod(
+          [size or 1 for size in shape], dtype=np.int64)
+                 for one, shape in zip(flat, now))
+      if chunk and (now != shapes or len(chunk) >= _CHUNK_BATCHES or
+                    size * len(chunk) > rows_lib.CHUNK_BYTES):
+        yield _joined(chunk)
+        chunk = []
+      chunk.append(flat)
+      shapes = now
+    if chunk:
+      yield _joined(chunk)
+
+  def all(self) -> Any:
+    """Returns all batches of an epoch: `Rows` if they have one shape."""
+    calls = list(self.calls(0))
+    if not calls:
+      raise ValueError(f"{self.name} has no batches.")
+    if len({tuple(tuple(one.shape)[1:] for one in flat)
+            for flat, _ in calls}) > 1:
+      return rows_lib.Batches(self.layout, calls)
+    return _all_rows(self.layout.packed(
+        _joined([flat for flat, _ in calls])[0]), None)
+
+
+def _tensors(batch):
+  """Returns a batch, a tuple, as tensors."""
+  return rows_lib.mapped(arrays.tensor, tuple(batch) if isinstance(
+      batch, (tuple, list)) else (batch,))
+
+
+def _common_spec(*tensors):
+  """Returns the spec of tensors whose shapes may differ."""
+  spec = rows_lib.spec_of(tensors[0])
+  if len({tuple(one.shape)[1:] for one in tensors}) == 1:
+    return spec
+  return tf.TensorSpec([
+      sizes[0] if len(set(sizes)) == 1 and i else None
+      for i, sizes in enumerate(zip(*(one.shape for one in tensors)))],
+                       spec.dtype)
+
+
+def _joined(batches):
+  """Returns the tensors of some batches as one call."""
+  rows = int(batches[0][0].shape[0])
+  flat = batches[0] if len(batches) == 1 else list(
+      map(rows_lib.joined, zip(*batches)))
+  return flat, np.arange(rows * len(batches), dtype=np.int32).reshape(-1, rows)
+
+
+@dataclasses.dataclass
+class StreamData:
+  """Batches that a dataset gives, read once for all networks of a process.
+
+  Attributes:
+    source: `BatchSource`; None in the file of the data of a search.
+    held_out: `Rows` or `Batches`.
+  """
+  source: Any
+  held_out: Any
+
+  def layout(self) -> rows_lib.Layout:
+    return self.source.layout
+
+  def calls(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Call]:
+    """Yields the batches of an epoch behind the first `start` ones."""
+    return self.source.calls(epoch, start)

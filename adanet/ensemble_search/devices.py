@@ -22,17 +22,16 @@ tf = tf_compat.v2
 # the time in which the CPU prepares the ops of small networks, and each takes
 # memory of the GPU.
 _NETWORKS_OF_A_GPU = 4
+# The devices of the networks that workers of this process train.
+_used: list[str | None] = []
+_lock = threading.Lock()
 
 
 def least_loaded(devices: Sequence[str], used: Iterable[str | None],
                  first: int = 0) -> str | None:
-  """Returns the device that has the fewest networks; None without devices.
+  """Returns the device that is the fewest times in `used`; None without any.
 
-  Args:
-    devices: names of devices.
-    used: the device of each network that has one now.
-    first: int, where to begin in `devices`, of which the first one is taken
-      where several have as few networks.
+  Of several, the first one from the place `first` on.
   """
   counts = collections.Counter(used)
   start = first % len(devices) if devices else 0
@@ -40,12 +39,21 @@ def least_loaded(devices: Sequence[str], used: Iterable[str | None],
              default=None)
 
 
-def networks_at_a_time(devices: Sequence[str], cores: int) -> int:
-  """Returns how many networks train at a time, in as many threads.
+@contextlib.contextmanager
+def one_more(first: int) -> Iterator[str | None]:
+  """Yields the device of a network that a worker trains in a block."""
+  with _lock:
+    device = least_loaded(runtime.gpu_names(), _used, first)
+    _used.append(device)
+  try:
+    yield device
+  finally:
+    with _lock:
+      _used.remove(device)
 
-  Args:
-    devices: names of devices.
-    cores: int, how many networks train at a time where there are no devices.
+
+def networks_at_a_time(devices: Sequence[str], cores: int) -> int:
+  """Returns how many networks train at a time: so many as cores, without GPUs.
   """
   return _NETWORKS_OF_A_GPU * len(devices) or cores
 
@@ -67,52 +75,28 @@ def on_own_device(method: Callable[..., Any]) -> Callable[..., Any]:
   return on_device
 
 
-class RunningNetworks:
-  """How many networks each device has, of all threads of a process."""
-
-  def __init__(self) -> None:
-    self._used: list[str | None] = []
-    self._lock = threading.Lock()
-
-  @contextlib.contextmanager
-  def one_more(self, first: int) -> Iterator[str | None]:
-    """Yields the device of a network that trains in a block.
-
-    Args:
-      first: int, as that of `least_loaded`.
-    """
-    with self._lock:
-      device = least_loaded(runtime.gpu_names(), self._used, first)
-      self._used.append(device)
-    try:
-      yield device
-    finally:
-      with self._lock:
-        self._used.remove(device)
-
-
 class TensorsOfDevices:
   """Tensors of which each device that needs them has a copy of its own."""
 
-  def __init__(self, made: Callable[[], list]):
-    """Makes nothing yet.
-
-    Args:
-      made: returns the tensors, the same ones or others of the same values.
-    """
-    self._made = made
+  def __init__(self, make: Callable[..., list], *args: Any):
+    """Makes nothing yet: `make(*args)` returns the tensors, when needed."""
+    self._make = make, args
     self._copies: dict[str, list] = {}
     self._lock = threading.Lock()
+
+  def __reduce__(self):
+    make, args = self._make
+    return TensorsOfDevices, (make, *args)
 
   def here(self) -> list:
     """Returns the tensors of the device in whose scope this thread is."""
     device = tensorflow_internals.eager_device()
     with self._lock:
       if device not in self._copies:
-        tensors = self._made()
+        make, args = self._make
         # Without a scope, an op would copy them to the first GPU.
-        self._copies[device] = (
-            list(map(_placed, tensors)) if device else tensors)
+        self._copies[device] = [
+            _placed(one) if device else one for one in make(*args)]
       return self._copies[device]
 
 

@@ -114,8 +114,6 @@ class _Seen:
     traces: list with how often the functions of networks were traced that are
       traced when the model has its variables.
     at_a_time: list with how many networks each device had when one began.
-    lent: list with the device of each model that was lent, and the device that
-      a model was looked for.
   """
 
   def __init__(self):
@@ -123,7 +121,6 @@ class _Seen:
     self.places = collections.defaultdict(set)
     self.traces = []
     self.at_a_time = []
-    self.lent = []
     self._alive = collections.Counter()
     self._lock = threading.Lock()
 
@@ -132,7 +129,6 @@ class _Seen:
     called, finish, begin = (
         getattr(network.Network, name)
         for name in ("_called", "finish", "begin"))
-    taken = reuse.EndedNetworks.taken
 
     def seen_called(this, function, flat, numbers):
       found = called(this, function, flat, numbers)
@@ -160,16 +156,9 @@ class _Seen:
                       for one in (this.steps.train, this.steps.predict)]
       return record
 
-    def seen_taken(this, *args):
-      found = taken(this, *args)
-      if found is not None:
-        self.lent.append((found.device, args[-1]))
-      return found
-
     yield mock.patch.object(network.Network, "_called", seen_called)
     yield mock.patch.object(network.Network, "begin", seen_begin)
     yield mock.patch.object(network.Network, "finish", seen_finish)
-    yield mock.patch.object(reuse.EndedNetworks, "taken", seen_taken)
 
 
 class DevicesTest(parameterized.TestCase):
@@ -211,8 +200,8 @@ class DevicesTest(parameterized.TestCase):
     self.assertEqual(dict(zip(MODELS, 2 * _DEVICES)), seen.networks)
     self._check(search, "rows")
 
-  @parameterized.named_parameters(level.first([
-      ("folds", {"folds": 3}), ("iterations", {"iterations": 3})]))
+  @parameterized.named_parameters(
+      ("folds", {"folds": 3}), ("iterations", {"iterations": 3}))
   @level.gate
   def test_models_that_are_lent(self, fit):
     # Two on each device at a time, and one that waits.
@@ -220,31 +209,11 @@ class DevicesTest(parameterized.TestCase):
       search, seen = self._fitted(**fit)
     self._check_places(seen)
     self.assertLen(seen.networks, 12)
-    self.assertNotEmpty(seen.lent)
-    for one, other in seen.lent:
-      self.assertEqual(one, other)
     # While three are there, no device has all of them.
     self.assertEqual({1, 2}, set(map(len, seen.at_a_time)))
     for counts in seen.at_a_time:
       self.assertLessEqual(max(counts), 2)
     self._check(search, repr(fit), **fit)
-
-  @level.gate
-  def test_resumed(self):
-    folder = self.create_tempdir().full_path
-    steps, take = [], network.Network.take
-
-    def stopped_take(this, flat, numbers, is_stopped):
-      steps.append(1)
-      return take(this, flat, numbers, lambda: len(steps) > 6 or is_stopped())
-
-    with mock.patch.object(network.Network, "take", stopped_take):
-      _, seen = self._fitted(folder)
-    self.assertLess(len(seen.networks), 4)
-    search, seen = self._fitted(folder)
-    self._check_places(seen)
-    self.assertNotEmpty(seen.networks)
-    self._check(search, "rows")
 
   @level.gate
   def test_a_dataset(self):
@@ -303,7 +272,7 @@ class DevicesTest(parameterized.TestCase):
         sample_weight=None, class_weight=None, folds=None, seed=3)
     task = network.NetworkTask(
         files.Key(0, 0, "line", 1), line, making.Compiling(loss="mse"), 3, None,
-        4, 2, making.KerasSettings.here())
+        4, 2, making.settings())
     ended = reuse.EndedNetworks()
     one = network.Network(task, data[0], _DEVICES[0])
     ended.add("line", one)
@@ -347,10 +316,6 @@ class DevicesTest(parameterized.TestCase):
       ("abc", ["a", "b", "c"], 1, "b"))
   def test_least_loaded(self, names, used, first, expected):
     self.assertEqual(expected, devices.least_loaded(names, used, first))
-
-  @parameterized.parameters((0, 7), (1, 4), (3, 12))
-  def test_networks_at_a_time(self, count, expected):
-    self.assertEqual(expected, devices.networks_at_a_time(["a"] * count, 7))
 
 
 if __name__ == "__main__":

@@ -21,14 +21,14 @@ from adanet.ensemble_search import words
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
-_MAX_DEPTH = 6
+_MAX_DEPTH = 9
 # What these do is not the program's.
 _LIBRARIES = ("keras", "numpy", "tensorflow")
-_SIMPLE = (str, int, float, bool, complex, bytes, type(None), np.generic)
+_SIMPLE = (str, int, float, bool, type(None))
 
 
 class Digest:
-  """Collects a digest.
+  """Makes digests.
 
   Attributes:
     unknown: list with words for what cannot be compared.
@@ -39,7 +39,7 @@ class Digest:
 
   def text(self, value: Any) -> str:
     """Returns a short text that is another one for another value."""
-    if isinstance(value, (str, int, float, bool, type(None))):
+    if isinstance(value, _SIMPLE):
       return repr(value)
     name = getattr(value, "__name__", type(value).__name__)
     return f"{name} {_hash(self._of(value, 0))}"
@@ -54,40 +54,42 @@ class Digest:
     shapes = [(tuple(one.shape), one.dtype) for one in model.variables]
     try:
       with warnings.catch_warnings():
-        # Of lambdas: nobody loads this.
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # Of lambdas: nobody loads this.
         text = model.to_json()
-      found = _unnumbered(json.dumps(
-          json.loads(text).get("config"), sort_keys=True))
-      found = re.sub(r'"keras_history": \["[^"]*"', "", found)
+      found = re.sub(r'"keras_history": \["[^"]*"', "", _unnumbered(
+          json.loads(text).get("config")))
     except Exception:  # pylint: disable=broad-except
-      # A class of a user without a config.
-      found = self._of(function, 0)
+      found = self._of(function, 0)  # A class of a user without a config.
     compiled = self._of([getattr(model, "loss", None), model.optimizer], 0)
     return _hash(f"{type(model).__name__} {found} {shapes} {compiled}")
 
   def _of(self, value, depth):
     """Returns a text of a value, and of what it refers to."""
     of = lambda one: self._of(one, depth + 1)
-    if isinstance(value, _SIMPLE):
+    if isinstance(value, (*_SIMPLE, bytes, complex, np.generic)):
       return repr(value)
     if isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType)):
       return getattr(value, "__qualname__", value.__name__)
     if depth > _MAX_DEPTH:
       return self._skipped(value)
     if isinstance(value, dict):
-      return "{%s}" % ", ".join(f"{of(k)}: {of(v)}" for k, v in value.items())
+      return of([*value, *value.values()])
     if isinstance(value, (list, tuple)):
       return "[%s]" % ", ".join(map(of, value))
     if isinstance(value, (set, frozenset)):
-      return "{%s}" % ", ".join(sorted(map(of, value)))
+      return of(sorted(map(of, value)))
     if isinstance(value, functools.partial):
-      return "partial(%s)" % ", ".join(map(of, (
-          value.func, value.args, value.keywords)))
+      return of([value.func, value.args, value.keywords])
     if isinstance(value, types.MethodType):
-      return f"{of(value.__self__)}.{of(value.__func__)}"
+      return of([value.__self__, value.__func__])
     if isinstance(value, types.FunctionType):
-      return self._of_function(value, of)
+      if value.__module__.split(".")[0] in _LIBRARIES:
+        return f"{value.__module__}.{value.__qualname__}"
+      names = {name: value.__globals__[name] for name in _names(value.__code__)
+               if name in value.__globals__}
+      return value.__qualname__ + of([
+          value.__code__, list(map(_content, value.__closure__ or ())), names,
+          value.__defaults__, value.__kwdefaults__])
     if isinstance(value, types.CodeType):
       return f"{value.co_code.hex()} {value.co_names} {of(value.co_consts)}"
     if isinstance(value, (np.ndarray, tf.Tensor)):
@@ -96,40 +98,17 @@ class Digest:
       return of(np.asarray(value))
     return self._of_object(value, of)
 
-  def _of_function(self, value, of):
-    """Returns a text of a function: its code, and the values it refers to."""
-    if value.__module__.split(".")[0] in _LIBRARIES:
-      return f"{value.__module__}.{value.__qualname__}"
-    cells = []
-    for cell in value.__closure__ or ():
-      try:
-        cells.append(cell.cell_contents)
-      except ValueError:  # It is empty.
-        cells.append("")
-    names = {name: value.__globals__[name] for name in _names(value.__code__)
-             if name in value.__globals__}
-    return (f"{value.__qualname__}({of(value.__code__)}, {of(cells)}, "
-            f"{of(names)}, {of(value.__defaults__)}, "
-            f"{of(value.__kwdefaults__)})")
-
   def _of_object(self, value, of):
-    """Returns a text of an object: its config, and its own attributes."""
+    """Returns a text of an object: its config, or its own attributes."""
     name = type(value).__qualname__
-    config = None
-    if hasattr(value, "get_config"):
+    # A loss of a user may have no config, and one of Keras leaves options out.
+    if hasattr(value, "get_config") and not isinstance(
+        value, keras.losses.Loss):
       try:
-        config = _unnumbered(json.dumps(
-            value.get_config(), sort_keys=True, default=of))
+        return f"{name}({_unnumbered(value.get_config(), of)})"
       except Exception:  # pylint: disable=broad-except
-        config = None
-    if config is not None and type(value).__module__.startswith("keras."):
-      if not isinstance(value, keras.losses.Loss):
-        return f"{name}({config})"
-    if isinstance(value, (keras.optimizers.Optimizer, keras.metrics.Metric,
-                          keras.Model, keras.Layer)):
-      return f"{name}({config})" if config else self._skipped(value)
+        return self._skipped(value)
     try:
-      # A loss of a user may have no config; one of Keras leaves options out.
       return f"{name}({of(vars(value))})"
     except TypeError:
       return self._skipped(value)
@@ -139,6 +118,13 @@ class Digest:
     return type(value).__qualname__
 
 
+def _content(cell):
+  try:
+    return cell.cell_contents
+  except ValueError:  # It is empty.
+    return ""
+
+
 def _names(code):
   """Returns the global names in some code, and in the functions inside."""
   return sorted({*code.co_names, *(
@@ -146,10 +132,13 @@ def _names(code):
       for name in _names(one))})
 
 
-def _unnumbered(text):
-  """Leaves out numbers of automatic names: they depend on what was made before.
+def _unnumbered(config, default=None):
+  """Returns a text of a config without the numbers of automatic names.
+
+  They depend on what was made before.
   """
-  return re.sub(r'_\d+"', '"', text)
+  return re.sub(r'_\d+"', '"', json.dumps(
+      config, sort_keys=True, default=default))
 
 
 def _hash(text):
@@ -171,14 +160,9 @@ def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
     if name.startswith("models[") and one and other:
       found.append(f"{name} makes another model")
       continue
-    shown = [_shown(text) for text in (one, other)]
+    # Without the digests.
+    shown = ["none" if text is None else re.sub(
+        r"(^| )[0-9a-f]{16,20}$", "", text) or "given" for text in (one, other)]
     found.append(f"{name} has other values" if shown[0] == shown[1] else
                  f"{name}: {shown[0]} before, {shown[1]} now")
   return found
-
-
-def _shown(text):
-  """Returns a text without its digest."""
-  if text is None:
-    return "none"
-  return re.sub(r"(^| )[0-9a-f]{16,20}$", "", text) or "given"

@@ -10,39 +10,40 @@ from collections.abc import Iterator
 from concurrent import futures
 import dataclasses
 import functools
+import mmap
 import os
 import pickle
 import threading
 import time
 from typing import Any
+import uuid
 
+from adanet import tf_compat
 from adanet.ensemble_search import devices
 from adanet.ensemble_search import files
+from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
 from adanet.ensemble_search import words
 from adanet.tf_compat import runtime
+import numpy as np
 
 # A dataset is read once for so many networks.
 _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
+_DATA = "data.pickle"
 # Of a worker of an executor.
 _of_process = reuse.EndedNetworks()
-_running = devices.RunningNetworks()
 
 # The key of a network that has ended, and its record.
 Ended = tuple[files.Key, files.NetworkRecord]
 
 
 class Stop:
-  """Whether a search ends before its networks do.
-
-  Attributes:
-    deadline: float, by `time.monotonic`; None for none.
-  """
+  """Whether a search ends before its networks do."""
 
   def __init__(self, max_seconds: float | None):
-    self.deadline = None if max_seconds is None else (
+    self._deadline = float("inf") if max_seconds is None else (
         time.monotonic() + max_seconds)
     self._event = threading.Event()
 
@@ -50,211 +51,216 @@ class Stop:
     self._event.set()
 
   def is_set(self) -> bool:
-    return self._event.is_set() or (
-        self.deadline is not None and time.monotonic() > self.deadline)
+    return self._event.is_set() or time.monotonic() > self._deadline
 
 
-def in_threads(tasks: list[network_lib.NetworkTask], data: list,
-               directory: files.Directory, stop: Stop,
-               report: network_lib.Report,
-               made: dict[files.Key, network_lib.Network],
-               lent: reuse.EndedNetworks | None) -> Iterator[Ended]:
-  """Trains networks in threads: one a core, or some for each GPU.
+@dataclasses.dataclass
+class SearchEngine:
+  """Trains the networks of a search.
 
-  Models are made and traced in this thread, just before their turn.
-
-  Args:
-    tasks: what to train.
-    data: list with the `RowData` of each fold.
+  Attributes:
+    data: list with the `RowData` of each fold, or with `StreamData`.
     directory: of the search.
     stop: ends it.
     report: is called after each epoch.
     made: dict with networks that were made before; each is taken out.
     lent: networks that have ended, for others of their functions; None where a
       function makes one network alone.
-
-  Yields:
-    Each network that has ended.
   """
-  count = devices.networks_at_a_time(
-      runtime.gpu_names(), len(os.sched_getaffinity(0)))
-  waiting = list(tasks)
-  running: dict[futures.Future, network_lib.Network] = {}
-  with futures.ThreadPoolExecutor(count) as pool:
-    try:
-      while waiting or running:
-        while waiting and len(running) <= count and not stop.is_set():
-          network, folder = _made(waiting, running.values(), data, directory,
-                                  made, lent)
-          running[pool.submit(network.train, folder, report, stop.is_set)] = (
-              network)
-          del network
-        if not running:
-          break
-        done, _ = futures.wait(
-            running, return_when=futures.FIRST_COMPLETED)
-        for future in done:
-          network = running.pop(future)
-          record = future.result()
-          if record is not None:
-            key = network.task.key
-            if lent is not None:
-              lent.add(key.function, network)
+  data: list
+  directory: files.Directory
+  stop: Stop
+  report: network_lib.Report
+  made: dict[files.Key, network_lib.Network]
+  lent: reuse.EndedNetworks | None
+
+  def train(self, tasks: list[network_lib.NetworkTask], executor: Any
+           ) -> Iterator[Ended]:
+    """Yields each network that has ended; None for `executor` are threads."""
+    if executor is not None:
+      return self._on_executor(tasks, executor)
+    return (self._in_threads if self.data[0].source is None else
+            self._with_shared_data)(list(tasks))
+
+  def _in_threads(self, waiting):
+    """Trains networks in threads: one a core, or some for each GPU.
+
+    Models are made and traced in this thread, just before their turn.
+    """
+    count = devices.networks_at_a_time(
+        runtime.gpu_names(), len(os.sched_getaffinity(0)))
+    running = {}  # The network of each future.
+    with futures.ThreadPoolExecutor(count) as pool:
+      try:
+        while waiting or running:
+          while waiting and len(running) <= count and not self.stop.is_set():
+            network, folder = self._begun(waiting, running.values())
+            running[pool.submit(network.train, folder, self.report,
+                                self.stop.is_set)] = network
             del network
-            yield key, record
-        del done
-    except BaseException:
-      stop.set()
-      raise
-
-
-def _made(waiting, running, data, directory, made, lent):
-  """Returns a network that goes on from its folder, and the folder.
-
-  Args:
-    waiting: list of tasks, of which the network's is taken out: the first one
-      that can train on the device with the fewest networks.
-    running: the networks that train.
-    data, directory, made, lent: as those of `in_threads`.
-  """
-  device = devices.least_loaded(
-      runtime.gpu_names(), [one.device for one in running])
-  task = waiting.pop(next((
-      i for i, one in enumerate(waiting)
-      if one.key not in made or made[one.key].device == device), 0))
-  rows = data[task.key.fold]
-  network = made.pop(task.key, None) or (
-      lent.taken(task.key.function, task, rows, device) if lent else None) or (
-          network_lib.Network(task, rows, device))
-  folder = directory.folder(task.key)
-  network.begin(folder)
-  return network, folder
-
-
-def with_shared_data(tasks: list[network_lib.NetworkTask], data: list,
-                     directory: files.Directory, stop: Stop,
-                     report: network_lib.Report,
-                     made: dict[files.Key, network_lib.Network],
-                     lent: reuse.EndedNetworks | None) -> Iterator[Ended]:
-  """Trains networks that read a dataset together; see `in_threads`.
-
-  Each chunk of batches goes to all networks that train, and the slowest one is
-  waited for. A network begins with an epoch of the dataset, which has no folds.
-  """
-  waiting = list(tasks)
-  running: list[tuple[network_lib.Network, files.Folder]] = []
-  count = max(_MAX_SHARED, devices.networks_at_a_time(runtime.gpu_names(), 0))
-  with futures.ThreadPoolExecutor(min(count, len(tasks) or 1)) as pool:
-
-    def of_all(some, function, *args):
-      return list(pool.map(lambda one: function(*one, *args), some))
-
-    def taken(one, folder, tensors, rows):
-      del folder  # Unused.
-      with devices.scope(one.device):
-        return at[id(one)].take(tensors.here(), rows, stop.is_set)
-
-    saved = time.monotonic()
-    try:
-      while (waiting or running) and not stop.is_set():
-        while waiting and len(running) < count:
-          running.append(_made(waiting, [one for one, _ in running], data,
-                               directory, made, lent))
-        some = [one for one in running if not one[0].record.ended]
-        epoch = min((len(one.record.epochs) for one, _ in some), default=0)
-        if data[0].has_epochs:
-          some = [one for one in some if len(one[0].record.epochs) == epoch]
-        at = {id(one): _PlaceInEpoch(one) for one, _ in some}
-        for flat, rows in data[0].calls(epoch) if some else ():
-          tensors = devices.TensorsOfDevices(functools.partial(list, flat))
-          if not all(of_all(some, taken, tensors, rows)):
+          if not running:
             break
-        else:
-          of_all(some, lambda one, _: one.end_epoch())
-          for one, _ in some:
-            report(one.task.key, one.record)
-        ended = [one for one in running if one[0].record.ended]
-        running = [one for one in running if not one[0].record.ended]
-        for one, folder in ended:
-          record, key = one.finish(folder), one.task.key
-          if lent is not None:
-            lent.add(key.function, one)
-          yield key, record
-        del ended
-        if time.monotonic() - saved > 10:
+          done, _ = futures.wait(
+              running, return_when=futures.FIRST_COMPLETED)
+          for future in done:
+            network = running.pop(future)
+            record = future.result()
+            if record is not None:
+              yield self._ended(network, record)
+            del network
+          del done
+      except BaseException:
+        self.stop.set()  # Before the pool waits for its threads.
+        raise
+
+  def _begun(self, waiting, running):
+    """Returns a network that goes on from its folder, and the folder.
+
+    Its task is taken out of `waiting`: the first one that can train on the
+    device with the fewest networks.
+    """
+    device = devices.least_loaded(
+        runtime.gpu_names(), [one.device for one in running])
+    task = waiting.pop(next((
+        i for i, one in enumerate(waiting) if one.key not in self.made or
+        self.made[one.key].device == device), 0))
+    rows = self.data[task.key.fold]
+    network = self.made.pop(task.key, None) or (
+        self.lent and self.lent.taken(
+            task.key.function, task, rows, device)) or (
+                network_lib.Network(task, rows, device))
+    folder = self.directory.folder(task.key)
+    network.begin(folder)
+    return network, folder
+
+  def _ended(self, network, record):
+    if self.lent is not None:
+      self.lent.add(network.task.key.function, network)
+    return network.task.key, record
+
+  def _with_shared_data(self, waiting):
+    """Trains networks that read a dataset together.
+
+    Each chunk of batches goes to all networks that train, and the slowest one
+    is waited for. A network begins with an epoch of the dataset.
+    """
+    (data,) = self.data
+    running = []  # Networks, and their folders.
+    count = max(_MAX_SHARED, devices.networks_at_a_time(runtime.gpu_names(), 0))
+    with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
+
+      def of_all(some, function):
+        return list(pool.map(lambda one: function(*one), some))
+
+      saved = time.monotonic()
+      try:
+        while (waiting or running) and not self.stop.is_set():
+          while waiting and len(running) < count:
+            running.append(self._begun(waiting, [one for one, _ in running]))
+          some = [one for one in running if not one[0].record.ended]
+          epoch = min((len(one.record.epochs) for one, _ in some), default=0)
+          if data.source.has_epochs:
+            some = [one for one in some if len(one[0].record.epochs) == epoch]
+          if some and self._take_epoch(some, epoch, of_all):
+            of_all(some, lambda one, _: one.end_epoch())
+            for one, _ in some:
+              self.report(one.task.key, one.record)
+          ended = [one for one in running if one[0].record.ended]
+          running = [one for one in running if not one[0].record.ended]
+          for one, folder in ended:
+            yield self._ended(one, one.finish(folder))
+          del ended
+          if time.monotonic() - saved > 10:
+            of_all(running, lambda one, folder: one.save(folder))
+            saved = time.monotonic()
+      except BaseException:
+        self.stop.set()
+        raise
+      finally:
+        if self.stop.is_set():
           of_all(running, lambda one, folder: one.save(folder))
-          saved = time.monotonic()
+
+  def _take_epoch(self, networks, epoch, of_all):
+    """Reads an epoch for networks; returns False if it was stopped."""
+    # Steps that a network has taken before a resume are left out.
+    before = {id(one): one.record.step for one, _ in networks}
+    read = 0
+    for flat, rows in self.data[0].calls(epoch):
+      tensors = devices.TensorsOfDevices(list, flat)
+
+      def taken(one, _):
+        with devices.scope(one.device):
+          return one.take(tensors.here(), rows[max(
+              0, before[id(one)] - read):], self.stop.is_set)
+
+      if not all(of_all(networks, taken)):
+        return False
+      read += len(rows)
+    return True
+
+  def _on_executor(self, tasks, executor):
+    """Trains networks by the workers of an executor; see `_result`."""
+    self._save_data()
+    name = uuid.uuid4().hex
+    running = {}  # The key of each future.
+    shown = {}  # How many epochs of each key.
+    try:
+      for number, task in enumerate(tasks):
+        running[executor.submit(train_network, WorkerTask(
+            number, task, str(self.directory.path), name,
+            self.data[0].source))] = task.key
+      while running:
+        done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
+                               futures.FIRST_COMPLETED)
+        if self.stop.is_set():
+          self.directory.set_stopping(True)
+        for key in running.values():
+          record = self.directory.folder(key).running()
+          if record is not None and len(record.epochs) > shown.get(key, 0):
+            shown[key] = len(record.epochs)
+            self.report(key, record)
+        for future in done:
+          key = running.pop(future)
+          record = _result(key, future)
+          if record is not None:
+            yield key, record
     except BaseException:
-      stop.set()
+      self.directory.set_stopping(True)
+      for future in running:
+        future.cancel()
+      futures.wait(running, 60)
       raise
-    finally:
-      if stop.is_set():
-        of_all(running, lambda one, folder: one.save(folder))
+
+  def _save_data(self):
+    """Writes all arrays to a file; raises a TypeError about a dataset."""
+    source = self.data[0].source
+    if source is not None and isinstance(
+        source.given, tf_compat.v2.data.Dataset):
+      raise TypeError(f"{source.name} is a tf.data.Dataset, which an executor "
+                      "cannot send: give a function that makes and returns it.")
+    with files.written(self.directory.path / _DATA) as temporary:
+      with open(temporary, "wb") as file:
+        _DataPickler(file).dump([
+            dataclasses.replace(one, source=None) for one in self.data])
 
 
-class _PlaceInEpoch:
-  """How far a network is in an epoch of a dataset that others read, too."""
+class _DataPickler(pickle.Pickler):
+  """Writes data; a memmap stays in the user's own file."""
 
-  def __init__(self, network: network_lib.Network):
-    self._network = network
-    self._skipped = network.step
-
-  def take(self, flat, rows, is_stopped):
-    """Takes the steps that the network has not taken before a resume."""
-    skipped = min(self._skipped, len(rows))
-    self._skipped -= skipped
-    return self._network.take(flat, rows[skipped:], is_stopped)
+  def reducer_override(self, obj):
+    if isinstance(obj, np.memmap) and isinstance(obj.base, mmap.mmap) and (
+        obj.filename and obj.flags.c_contiguous):
+      return np.memmap, (
+          obj.filename, obj.dtype, "r", obj.offset, obj.shape)
+    return NotImplemented
 
 
-def on_executor(tasks: list[network_lib.NetworkTask], data: list,
-                directory: files.Directory, stop: Stop,
-                report: network_lib.Report, executor: Any) -> Iterator[Ended]:
-  """Trains networks by the workers of an executor; see `in_threads`.
-
-  Args:
-    tasks: what to train.
-    data: list with the `RowData` of each fold, or with `StreamData`.
-    directory: of the search.
-    stop: ends it.
-    report: is called with what a network has saved now and then.
-    executor: `concurrent.futures.Executor`.
-
-  Yields:
-    Each network that has ended.
-
-  Raises:
-    ValueError: a task cannot be sent, or its training raised an error.
-    RuntimeError: a worker died.
-  """
-  folder = os.path.join(directory.path, "data")
-  saved = [one.saved(folder) for one in data]
-  running: dict[Any, files.Key] = {}
-  shown: dict[files.Key, int] = {}
-  try:
-    for number, task in enumerate(tasks):
-      running[executor.submit(train_network, WorkerTask(
-          number, task, saved[task.key.fold], directory.path))] = task.key
-    while running:
-      done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
-                             futures.FIRST_COMPLETED)
-      if stop.is_set():
-        directory.set_stopping(True)
-      for key in running.values():
-        record = directory.folder(key).running()
-        if record is not None and len(record.epochs) > shown.get(key, 0):
-          shown[key] = len(record.epochs)
-          report(key, record)
-      for future in done:
-        key = running.pop(future)
-        record = _result(key, future)
-        if record is not None:
-          yield key, record
-  except BaseException:
-    directory.set_stopping(True)
-    for future in running:
-      future.cancel()
-    futures.wait(running, 60)
-    raise
+@functools.lru_cache(maxsize=1)
+def _loaded(directory, name):
+  """Returns the data of a search, whose tensors this process has once."""
+  del name  # Another one for each call of fit.
+  with open(os.path.join(directory, _DATA), "rb") as file:
+    return pickle.load(file)
 
 
 @dataclasses.dataclass
@@ -265,13 +271,15 @@ class WorkerTask:
     number: int, which of the tasks this is: workers that see the same GPUs
       begin with different ones.
     task: what to train.
-    data: as `RowData.saved` or `StreamData.saved` returned it.
     directory: str, the folder of the search.
+    data: str, the name of the data: another one for each call of `fit`.
+    source: the `BatchSource` of `StreamData`, or None.
   """
   number: int
   task: network_lib.NetworkTask
-  data: Any
   directory: str
+  data: str
+  source: Any
 
   def __reduce__(self):
     # The attributes are read afterwards: an optimizer makes its variables then,
@@ -285,16 +293,13 @@ def _worker_task():
 
 
 def train_network(given: WorkerTask) -> files.NetworkRecord | None:
-  """Trains a network in a worker of an executor; returns its record.
-
-  Args:
-    given: what to train.
+  """Trains a network in a worker of an executor.
 
   Returns:
     The record; None if the search was stopped.
   """
   task = given.task
-  task.settings.set()
+  making.set_settings(task.settings)
   directory = files.Directory(given.directory)
   folder = directory.folder(task.key)
   found = folder.record()
@@ -302,9 +307,10 @@ def train_network(given: WorkerTask) -> files.NetworkRecord | None:
     return found
   if directory.is_stopping():
     return None
-  rows = given.data.loaded()
+  rows = dataclasses.replace(
+      _loaded(given.directory, given.data)[task.key.fold], source=given.source)
   key = (given.directory, task.key.function, task.settings)
-  with _running.one_more(given.number) as device:
+  with devices.one_more(given.number) as device:
     network = _of_process.taken(key, task, rows, device) or (
         network_lib.Network(task, rows, device))
     network.begin(folder)
@@ -315,6 +321,12 @@ def train_network(given: WorkerTask) -> files.NetworkRecord | None:
 
 
 def _result(key, future):
+  """Returns what a worker returned.
+
+  Raises:
+    RuntimeError: it died.
+    ValueError: the task cannot be sent, or its training raised an error.
+  """
   try:
     return future.result()
   except (futures.BrokenExecutor, ConnectionError) as error:

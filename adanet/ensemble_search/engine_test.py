@@ -53,7 +53,7 @@ def fitted(directory, *data, **fit):
       MODELS, "mse", metrics=["mae"], directory=directory, seed=3,
       optimizer=keras.optimizers.Adam(.03))
   search.fit(*(data or (X, Y)), **{**dict(
-      epochs=6, patience=2, batch_size=16, verbose=0), **fit})
+      epochs=4, patience=2, batch_size=16, verbose=0), **fit})
   return search
 
 
@@ -73,6 +73,7 @@ class EngineTest(parameterized.TestCase):
   expected = {}
 
   def _expected(self, name="folds=None", *data, **fit):
+    self._trained()
     if name not in self.expected:
       self.expected[name] = _figures(fitted(
           self.create_tempdir().full_path, *data, **fit))
@@ -82,8 +83,21 @@ class EngineTest(parameterized.TestCase):
     np.testing.assert_equal(_figures(search), self._expected(
         name, *data, **fit))
 
+  @classmethod
+  def _trained(cls):
+    """Returns the directory of a search that has ended."""
+    if "folder" not in cls.expected:
+      cls.expected["folder"] = tempfile.mkdtemp()
+      cls.addClassCleanup(shutil.rmtree, cls.expected["folder"])
+      cls.expected["folds=None"] = _figures(fitted(cls.expected["folder"]))
+    return cls.expected["folder"]
+
   def test_threads_twice(self):
+    self._trained()
+    states = random.getstate(), np.random.get_state()[1].tolist()
     self._check(fitted(self.create_tempdir().full_path))
+    self.assertEqual(
+        states, (random.getstate(), np.random.get_state()[1].tolist()))
 
   @parameterized.parameters("pool", "dask")
   @level.gate
@@ -125,32 +139,18 @@ class EngineTest(parameterized.TestCase):
     random.seed(0)
     self.assertEqual(expected, kept())
 
-  def test_the_state_of_the_user(self):
-    states = random.getstate(), np.random.get_state()[1].tolist()
-    fitted(self.create_tempdir().full_path)
-    self.assertEqual(
-        states, (random.getstate(), np.random.get_state()[1].tolist()))
-
   def test_a_dataset_is_made_and_read_once(self):
     made, read = [], []
 
     def counted():
       made.append(1)
+      return batches().map(lambda x, y: (x, tf.ensure_shape(tf.numpy_function(
+          lambda one: read.append(1) or one, [y], tf.float32), [None, 1])))
 
-      def seen(x, y):
-        read.append(1)
-        return x, y
-
-      return batches().map(lambda x, y: tf.numpy_function(
-          seen, [x, y], [tf.float32, tf.float32])).map(lambda x, y: (
-              tf.ensure_shape(x, [None, 4]), tf.ensure_shape(y, [None, 1])))
-
-    search = fitted(self.create_tempdir().full_path, counted,
-                    validation_data=(X, Y), epochs=3, patience=9)
+    fitted(self.create_tempdir().full_path, counted,
+           validation_data=(X, Y), epochs=2, patience=9)
     self.assertLen(made, 1)
-    self.assertLen(read, 3 * 8)
-    fit = {"validation_data": (X, Y), "epochs": 3, "patience": 9}
-    self._check(search, "read", batches, **fit)
+    self.assertLen(read, 2 * 8)
 
   @parameterized.parameters(*level.first([
       (8, None), (6, None), (7, None), (13, None), (12, 2), (21, 2)]))
@@ -237,7 +237,7 @@ class EngineTest(parameterized.TestCase):
             os.environ, PYTHONPATH=os.pathsep.join(sys.path))) as program:
       end = time.monotonic() + 120
       while time.monotonic() < end and program.poll() is None and not any(
-          "last.weights.h5" in names for _, _, names in os.walk(folder)):
+          "1-last.weights.h5" in names for _, _, names in os.walk(folder)):
         time.sleep(.02)
       # It trains: a second one is refused.
       if program.poll() is None:
@@ -246,15 +246,18 @@ class EngineTest(parameterized.TestCase):
       program.kill()
     self._check(fitted(folder))
 
+  def _copy(self):
+    return shutil.copytree(self._trained(), os.path.join(
+        self.create_tempdir().full_path, "moved"))
+
   @level.gate
   def test_done_networks_are_not_trained_again(self):
-    folder = self.create_tempdir().full_path
-    fitted(folder)
+    folder = self._copy()
     with mock.patch.object(network.Network, "take") as take:
       search = fitted(folder)
       take.assert_not_called()
     self._check(search)
-    search.fit(X, Y, epochs=6, patience=2, batch_size=16, verbose=0,
+    search.fit(X, Y, epochs=4, patience=2, batch_size=16, verbose=0,
                iterations=2)
     self.assertEqual(
         ["small", "big", "small (2)", "big (2)"],
@@ -263,11 +266,10 @@ class EngineTest(parameterized.TestCase):
   @level.gate
   def test_other_limits(self):
     """Networks that have ended stay; those that train go by the new limits."""
-    folder = self.create_tempdir().full_path
-    fitted(folder)
+    folder = self._copy()
     with self.assertLogs("absl") as logs:
       self._check(fitted(folder, epochs=9, patience=3))
-    self.assertIn("epochs: 6 before, 9 now; patience: 2 before, 3 now: "
+    self.assertIn("epochs: 4 before, 9 now; patience: 2 before, 3 now: "
                   "networks that have ended stay", logs.output[0])
     stopped = self.create_tempdir().full_path
     fitted(stopped, epochs=10**6, patience=10**6, max_seconds=.5)
@@ -302,23 +304,16 @@ class EngineTest(parameterized.TestCase):
       ("split", {}, {"validation_split": .3}, "validation_split: 0.2 before")],
                                                3))
   def test_another_search(self, arguments, fit, expected):
-    if "folder" not in self.expected:
-      self.expected["folder"] = tempfile.mkdtemp()
-      self.addClassCleanup(shutil.rmtree, self.expected["folder"])
-      fitted(self.expected["folder"])
     with self.assertRaisesRegex(
         ValueError, "has a search with something else: "
         f"{expected}.*Give what it had, or another directory.$"):
       ensemble_search.EnsembleSearch(**{**dict(
-          models=MODELS, loss="mse", directory=self.expected["folder"], seed=3,
+          models=MODELS, loss="mse", directory=self._trained(), seed=3,
           optimizer=keras.optimizers.Adam(.03)), **arguments}).fit(**{**dict(
-              x=X, y=Y, batch_size=16, epochs=6, patience=2, verbose=0), **fit})
+              x=X, y=Y, batch_size=16, epochs=4, patience=2, verbose=0), **fit})
 
   def test_load(self):
-    folder = self.create_tempdir().full_path
-    fitted(folder)
-    moved = folder + "-moved"
-    os.rename(folder, moved)
+    moved = self._copy()
     loaded = ensemble_search.EnsembleSearch.load(moved, MODELS)
     np.testing.assert_array_equal(
         loaded.model.predict(X, verbose=0),
@@ -331,8 +326,8 @@ class EngineTest(parameterized.TestCase):
         "'small', 'big'.$"):
       loaded.network("wide")
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
-      print(ensemble_search.EnsembleSearch.load(
-          moved, {"small": big, "big": small}).model)
+      ensemble_search.EnsembleSearch.load(
+          moved, {"small": big, "big": small}).network("small")
     # The shapes of the weights are the same, and what is computed is not.
     relu = lambda: keras.Sequential([
         L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])
@@ -342,16 +337,11 @@ class EngineTest(parameterized.TestCase):
           moved, {"small": relu, "big": big}).network(
               "small"))
 
-  def test_old_directory(self):
-    folder = self.create_tempdir().full_path
-    self.create_tempfile(os.path.join(folder, "ensemble_search.json"))
-    with self.assertRaisesRegex(ValueError, "expected a new directory"):
-      fitted(folder)
-
-  def test_model_dir_of_an_estimator(self):
+  @parameterized.parameters("ensemble_search.json", "checkpoint")
+  def test_old_directory(self, name):
     folder = self.create_tempdir().full_path
     self.create_tempfile(os.path.join(folder, "search.json"), "{}")
-    self.create_tempfile(os.path.join(folder, "checkpoint"))
+    self.create_tempfile(os.path.join(folder, name))
     with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
       fitted(folder)
     with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):

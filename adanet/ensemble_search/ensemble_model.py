@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 import warnings
 
 from adanet import tf_compat
-from adanet.ensemble_search import arrays
 from adanet.ensemble_search import files
 from adanet.ensemble_search import judge
 from adanet.ensemble_search import making
 from adanet.ensemble_search import network
-from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import words
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 # Of predictions, in parts of the largest one.
 _MAX_APART = .01
+# Held-out rows by which a function of another program is checked.
+_SAMPLE_SIZE = 32
 
 
 class EnsembleMember(NamedTuple):
@@ -42,45 +43,68 @@ class EnsembleMember(NamedTuple):
   model: Any
 
 
-def member(owner: str, function: Any, compiling: making.Compiling, seed: int,
-           layout: steps_lib.Layout, directory: files.Directory,
-           key: files.Key) -> Any:
-  """Returns a trained model: made again by its function, with its values.
+def write_sample(directory: files.Directory, data: list) -> list:
+  """Writes the first held-out rows of x of each fold; returns their specs."""
+  layout = data[0].layout()
+  count = len(rows_lib.flat_arrays(layout.structure[0]))
+  found = {}
+  for fold, one in enumerate(data):
+    flat, rows = next(one.held_out.calls(_SAMPLE_SIZE))
+    some = [rows_lib.readable(array)(rows[0][:_SAMPLE_SIZE])
+            for array in flat[:count]]
+    for i, part in enumerate(tf.nest.flatten(some, expand_composites=True)):
+      found[f"{fold}_{i}"] = np.frombuffer(
+          tf.io.serialize_tensor(part).numpy(), np.uint8)
+  with files.written(directory.path / "sample.npz") as temporary:
+    with open(temporary, "wb") as file:
+      np.savez(file, **found)
+  return [(type(spec).__name__, spec.shape.as_list(), spec.dtype.name)
+          for spec in layout.specs[:count]]
 
-  Args:
-    owner: str, how messages name the function.
-    function: makes the model.
-    compiling: for a model that is not compiled.
-    seed: int, that of the network.
-    layout: `Layout` of the data.
-    directory: of the search.
-    key: of the network.
+
+def sample(directory: files.Directory, content: dict[str, Any]
+          ) -> tuple[rows_lib.Layout, list]:
+  """Returns the `Layout` of x, and what `write_sample` wrote of each fold.
+
+  `content` is that of `search.json`.
+  """
+  layout = rows_lib.Layout((content["x"],), [
+      getattr(tf, kind)(shape, tf.dtypes.as_dtype(dtype))
+      for kind, shape, dtype in content["specs"]], None)
+  parts = tf.nest.flatten(layout.specs, expand_composites=True)
+  samples: list[Any] = []
+  with np.load(directory.path / "sample.npz") as found:
+    while f"{len(samples)}_0" in found:
+      flat = [tf.io.parse_tensor(found[f"{len(samples)}_{i}"].tobytes(),
+                                 part.dtype) for i, part in enumerate(parts)]
+      samples.append(layout.packed(tf.nest.pack_sequence_as(
+          layout.specs, flat, expand_composites=True))[0])
+  return layout, samples
+
+
+def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
+  """Returns a trained model: made again by its function, with its values.
 
   Raises:
     ValueError: the function makes another model than before.
   """
-  with making.seeded(seed):
-    model = making.made(owner, function, compiling)
-    sample = layout.packed(
-        arrays.of_parts(spec, parts) for spec, parts in zip(
-            layout.specs, directory.sample(key.fold)))
-    prepare(model, sample[0])
+  with task.seeded():
+    model = task.made()
+    prepare(model, x)
+  problem = ("its predictions of held-out rows are others. Give the function "
+             "of before, and keep values in weights of layers: Keras saves no "
+             "tf.Variable.")
   try:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
       warnings.filterwarnings("ignore", message="Skipping variable loading")
-      model.load_weights(directory.folder(key).path(files.BEST))
-  except Exception as error:
-    raise ValueError(
-        f"{owner} makes another model than the one that was trained: "
-        f"{words.one_line(error)}") from error
-  if not predicts(model, sample[0],
-                  directory.folder(key).predictions().outputs):
-    raise ValueError(
-        f"{owner} makes another model than the one that was trained: its "
-        "predictions of held-out rows are others. Give the function of before, "
-        "and keep values in weights of layers: Keras saves no tf.Variable.")
-  return model
+      model.load_weights(folder.path / files.BEST)
+    if predicts(model, x, folder.predictions().outputs):
+      return model
+  except Exception as error:  # pylint: disable=broad-except
+    problem = words.one_line(error)
+  raise ValueError(f"{task.owner} makes another model than the one that was "
+                   f"trained: {problem}")
 
 
 def prepare(model: Any, x: Any) -> None:
@@ -96,16 +120,11 @@ def prepare(model: Any, x: Any) -> None:
 
 
 def predicts(model: Any, x: Any, expected: list) -> bool:
-  """Returns whether a model predicts some values for the first rows.
+  """Returns whether a model predicts some outputs, the first ones, for rows.
 
   Weights alone do not tell a `relu` from a `tanh`.
-
-  Args:
-    model: `keras.Model`.
-    x: the first rows.
-    expected: list with the outputs for these rows, and others perhaps.
   """
-  rows = steps_lib.flat_arrays(x)[0].shape[0]
+  rows = rows_lib.flat_arrays(x)[0].shape[0]
   if (network.fixed_size(model) or rows) != rows:
     return True
 
@@ -129,21 +148,17 @@ def predicts(model: Any, x: Any, expected: list) -> bool:
   return 0 < half and rows < len(expected[0]) and any(
       is_apart(one, other[:half]) for one, other in zip(predicted(
           keras.tree.map_structure(lambda one: None if one is None else (
-              steps_lib.readable(one)(tf.range(half))), x)), found))
+              rows_lib.readable(one)(tf.range(half))), x)), found))
 
 
-def inputs(layout: steps_lib.Layout, members: list) -> Any:
+def inputs(layout: rows_lib.Layout, members: list) -> Any:
   """Returns an `Input` for each array of x.
 
   A length is unknown where all members that name one leave it open.
-
-  Args:
-    layout: `Layout` of the data.
-    members: list of `keras.Model`.
   """
   specs = iter(layout.specs)
-  given = keras.tree.map_structure(
-      lambda one: None if one is None else next(specs), layout.structure[0])
+  given = rows_lib.mapped(lambda _: next(specs), layout.structure[0])
+  names = _names(given)
   shapes = [_own_shapes(model, given) for model in members]
   flat: list[Any] = []
   for i, spec in enumerate(keras.tree.flatten(given)):
@@ -159,20 +174,19 @@ def inputs(layout: steps_lib.Layout, members: list) -> Any:
       elif axis == 0 and len(sizes - {None}) == 1:
         shape[0] = (sizes - {None}).pop()
     flat.append(keras.Input(
-        batch_shape=shape, dtype=spec.dtype.name, name=_name(given, i),
+        batch_shape=shape, dtype=spec.dtype.name, name=names and names[i],
         sparse=isinstance(spec, tf.SparseTensorSpec) or None,
         **({"ragged": True} if isinstance(spec, tf.RaggedTensorSpec) else {})))
   return keras.tree.pack_sequence_as(given, flat)
 
 
-def _name(given, i):
-  """Returns the key of an array in a dict of arrays, or None."""
-  if isinstance(given, Mapping) and not any(map(keras.tree.is_nested,
-                                                given.values())):
-    ordered = keras.tree.flatten({key: key for key in given})
-    if all(isinstance(key, str) and "/" not in key for key in ordered):
-      return ordered[i]
-  return None
+def _names(given):
+  """Returns the keys of a dict of arrays in the order of Keras, or None."""
+  if not isinstance(given, Mapping) or any(map(
+      keras.tree.is_nested, given.values())) or any(
+          not isinstance(key, str) or "/" in key for key in given):
+    return None
+  return keras.tree.flatten({key: key for key in given})
 
 
 def _own_shapes(model, given):
@@ -226,20 +240,13 @@ def _with_own_layers(model, known):
   return model
 
 
-def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
+def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
              compiling: making.Compiling, names: list[str] | None) -> Any:
-  """Returns the model whose outputs are the members' weighted sums.
-
-  Args:
-    members: list of `EnsembleMember`.
-    layout: `Layout` of the data.
-    compiling: what to compile it with.
-    names: list with the names of its outputs, or None.
-  """
+  """Returns the model whose outputs are the members' weighted sums."""
   x = inputs(layout, [model for _, _, model in members])
   sums: list[list] = []
   structure = None
-  known = {one.name for one in keras.tree.flatten(x) if one is not None}
+  known = {one.name for one in rows_lib.flat_arrays(x)}
   # Those of outputs are the user's: names of losses and metrics.
   taken = known.union(names or ())
   layers: set[int] = set()
@@ -254,20 +261,15 @@ def ensemble(members: list[EnsembleMember], layout: steps_lib.Layout,
     # Else a file could be read only with the losses of all members.
     model.compiled = False
     structure = model(x)
-    outputs = keras.tree.flatten(structure)
-    if len(members) > 1:
-      # Layers, and not operators: a file in the format .h5 has layers only.
-      outputs = [keras.layers.Rescaling(weight, dtype=_dtype(one))(one)
-                 for one in outputs]
-    sums.append(outputs)
-  named = judge.named_outputs(sums[0], names)
+    # Layers, and not operators: a file in the format .h5 has layers only.
+    sums.append([
+        keras.layers.Rescaling(weight, dtype=_dtype(one))(one)
+        if len(members) > 1 else one for one in keras.tree.flatten(structure)])
   flat = []
-  for name, some in zip(named, zip(*sums)):
-    name = name + "_" * (name in known)
-    flat.append(
-        keras.layers.Add(name=name, dtype=_dtype(some[0]))(list(some))
-        if len(some) > 1 else keras.layers.Identity(
-            name=name, dtype=_dtype(some[0]))(some[0]))
+  for name, some in zip(judge.named_outputs(sums[0], names), zip(*sums)):
+    kind = {"name": name + "_" * (name in known), "dtype": _dtype(some[0])}
+    flat.append(keras.layers.Add(**kind)(list(some)) if len(some) > 1 else
+                keras.layers.Identity(**kind)(some[0]))
   model = keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
                       name="ensemble")
   compiling.compile(model)

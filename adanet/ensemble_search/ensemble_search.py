@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `data` reads x, `network` trains on the rows with the
-model's own training step (`steps`), `judge` compares the predictions for
-held-out rows, and `ensemble_model` builds `search.model` from the selected
-networks.
+The path of the data: `data` reads x, `engine` has networks train, `network`
+takes the rows to the model's own training step (`steps`), and `ensemble_model`
+builds `search.model` from the selected networks. Before, `trial` finds what
+does not fit; after, `judge` compares predictions for held-out rows.
 """
 
 import random
@@ -14,7 +14,6 @@ from typing import Any
 
 from adanet import log
 from adanet import tf_compat
-from adanet.ensemble_search import callbacks as callbacks_lib
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import engine
@@ -25,20 +24,14 @@ from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
-from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
 from adanet.ensemble_search import words
 from adanet.tf_compat import runtime
 
 keras = tf_compat.keras_3
-_VERSION = 1
 # Arguments that a later call of `fit` may change.
 _LIMITS = ("epochs", "patience")
-
-
-def _is_model(name):
-  return name.startswith("models[")
 
 
 class EnsembleSearch:
@@ -94,15 +87,13 @@ class EnsembleSearch:
 
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
-        folder, a function in `models` needs arguments, Keras does not know a
-        name in `loss`, `metrics` or `optimizer`, `seed` is out of range, or the
-        backend of Keras is not TensorFlow.
+        folder, `seed` is out of range, or the backend of Keras is not
+        TensorFlow.
       TypeError: `models` is no dict or list of functions, or an argument is
         unknown.
     """
-    # Before Keras creates an optimizer to check its name.
     runtime.grow_gpu_memory()
-    words.check_arguments("EnsembleSearch", sorted(kwargs))
+    words.check_arguments("EnsembleSearch", EnsembleSearch, sorted(kwargs))
     backend = keras.backend.backend()
     if backend != "tensorflow":
       raise ValueError(f"EnsembleSearch needs Keras's backend \"tensorflow\", "
@@ -110,15 +101,15 @@ class EnsembleSearch:
     self._models = words.checked_models(models)
     self._given = making.Compiling(
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
-    trial.check_compiling(self._given)
+    # What the ensemble is compiled with; None before it is known.
+    self._judged = None if loss is None else self._given
     words.check_seed(seed)
     self._seed = seed
     # Resolved once, because the program may change its working directory.
     self._path = files.absolute(directory)
-    self._judged: making.Compiling | None = None
 
   def __getattr__(self, name: str) -> Any:
-    raise words.attribute_error("EnsembleSearch", name)
+    raise words.attribute_error(name, keras.Model)
 
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
@@ -143,12 +134,10 @@ class EnsembleSearch:
     if path is None or content is None:
       raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
                        "expected the directory of one that was trained.")
-    arguments = {"loss": loss, "metrics": metrics, "optimizer": optimizer,
-                 "loss_weights": None}
-    for name, value in arguments.items():
-      if value is None:
-        arguments[name] = trial.loaded(path, name, content["arguments"][name])
-    return cls(models, directory=path, seed=content["seed"], **arguments)
+    given = trial.loaded(path, content["arguments"], {
+        "loss": loss, "metrics": metrics, "optimizer": optimizer})
+    return cls(models, directory=path, seed=content["seed"],
+               **given._asdict())
 
   def fit(self, x: Any, y: Any = None, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,
@@ -220,23 +209,29 @@ class EnsembleSearch:
         `y` has an unsupported type, or an argument is unknown.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
     """
-    words.check_arguments("fit", sorted(kwargs))
-    words.check_fit({"batch_size": batch_size, "epochs": epochs,
-                     "patience": patience, "iterations": iterations},
-                    folds, max_members, max_seconds, verbose, executor)
-    callbacks_lib.check(callbacks)
+    words.check_arguments("fit", self.fit, sorted(kwargs))
+    for name, value, least in (
+        ("batch_size", batch_size, 1), ("epochs", epochs, 1),
+        ("patience", patience, 1), ("iterations", iterations, 1),
+        ("folds", folds, 2), ("max_members", max_members, 1)):
+      if value is not None or name not in ("folds", "max_members"):
+        words.check_count(name, value, least)
+    words.check_limits(max_seconds, verbose, executor)
+    making.check_callbacks(callbacks)
     stop = engine.Stop(max_seconds)
-    path = self._made_path()
-    directory = files.Directory(path)
+    if self._path is None:
+      self._path = tempfile.mkdtemp()
+      log.warning("directory=None: the search goes to %s.", self._path)
+    directory = files.Directory(self._path)
     before = directory.read()
-    self._seed = self._seed if self._seed is not None else (
-        random.SystemRandom().randrange(2**31) if before is None else
-        before["seed"])
+    if self._seed is None:
+      self._seed = (random.SystemRandom().randrange(2**31) if before is None
+                    else before["seed"])
     data, given = data_lib.checked(
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
     with directory.locked():
-      settings = making.KerasSettings.here()
+      settings = making.settings()
       tasks = [[network_lib.NetworkTask(
           files.Key(iteration, fold, name, len(data)), function, self._given,
           self._seed, callbacks, epochs, patience, settings)
@@ -250,47 +245,57 @@ class EnsembleSearch:
               name: digest.text(getattr(self._given, name)) for name in (
                   "loss", "loss_weights", "optimizer")})
       if before is not None:
-        self._check_given(before, given)
-      tried = trial.tried(tasks, data, directory, self._given, digest)
+        # Digests of models need models that are built: these follow.
+        self._check_given(before, {**{
+            name: text for name, text in before["given"].items()
+            if name.startswith("models[")}, **given})
+      tried = trial.tried(sum(tasks, []), data, directory, self._given, digest)
       self._judged = tried.compiling
       self._write(directory, before, {**given, **tried.given}, tried,
-                  digest.unknown, data[0].layout())
-      for fold, rows in enumerate(data):
-        directory.write_sample(
-            fold, rows_lib.sample_of(rows.held_out, rows.layout()))
-      lent = reuse.EndedNetworks() if iterations * len(data) > 1 else None
+                  digest.unknown, data)
       with show.shown(verbose) as display:
-        display.began(path, data, len(self._models))
+        display.began(self._path, data, len(self._models))
+        trains = engine.SearchEngine(
+            data, directory, stop, display.epoch, tried.made,
+            reuse.EndedNetworks() if iterations * len(data) > 1 else None)
         for some in tasks:
-          self._train(some, data, directory, stop, executor, display, tried,
-                      lent)
-          judge_lib.select(directory, tried.judge, tried.names, max_members)
+          self._train(some, directory, trains, executor, display)
+          judge_lib.select(directory, tried.judge, max_members)
           if stop.is_set():
             break
         display.ended(self.history, stop.is_set())
     return self
 
-  def _train(self, tasks, data, directory, stop, executor, display, tried,
-             lent):
+  def _write(self, directory, before, given, tried, unknown, data):
+    """Records the search, and warns of arguments that it cannot compare."""
+    if before is not None:
+      changed = self._check_given(before, given)
+      if changed:
+        log.warning("%s: networks that have ended stay as they are.",
+                    "; ".join(changed))
+      if unknown:
+        log.warning("The search goes on, and these could not be compared with "
+                    "what it had: %s.", ", ".join(unknown))
+    directory.write({
+        "seed": self._seed, "given": given, "models": list(self._models),
+        "arguments": trial.saved(self._given),
+        "judge": trial.saved(tried.compiling), "outputs": tried.names,
+        "x": data[0].layout().structure[0],
+        "specs": ensemble_model.write_sample(directory, data)})
+
+  def _train(self, tasks, directory, trains, executor, display):
     """Trains the networks that have not ended."""
     left = [task for task in tasks
             if directory.folder(task.key).record() is None]
     if any(task.callbacks is not None and directory.folder(
         task.key).running() for task in left):
       log.warning("Networks go on, and their callbacks begin anew.")
-    if executor is not None:
-      ended = engine.on_executor(left, data, directory, stop, display.epoch,
-                                 executor)
-    else:
-      train = (engine.with_shared_data if data[0].is_shared else
-               engine.in_threads)
-      ended = train(left, data, directory, stop, display.epoch, tried.made,
-                    lent)
     try:
-      for key, record in ended:
+      for key, record in trains.train(left, executor):
         display.network(key, record)
     except KeyboardInterrupt:
-      display.interrupted()
+      display.line("Stopped. What was trained is saved: call fit again to go "
+                   "on.")
       raise
 
   @property
@@ -316,16 +321,18 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    _, content, found = self._found()
+    directory, content, layout, samples = self._found()
     result = []
-    for name, weight, keys in history_lib.members(found):
+    for member in self.history.members:
+      if not member.weight:
+        continue
       networks = [ensemble_model.EnsembleMember(
-          key.name, 1 / len(keys), self._network(key)) for key in keys]
+          one.name, 1 / len(member.networks), self._made(
+              one, directory, content, samples)) for one in member.networks]
       result.append(ensemble_model.EnsembleMember(
-          name, weight, networks[0].model if len(keys) == 1 else
-          ensemble_model.ensemble(
-              networks, trial.layout_of(content["x"]),
-              self._compiling(content), found["names"])))
+          member.name, member.weight, networks[0].model if len(
+              networks) == 1 else ensemble_model.ensemble(
+                  networks, layout, self._judged, content["outputs"])))
     return result
 
   def network(self, name: str) -> Any:
@@ -339,22 +346,24 @@ class EnsembleSearch:
       ValueError: no network that has ended has this `name`, or the function of
         the network now returns a different model.
     """
-    keys = {key.name: key for key in history_lib.keys(self._found()[2])}
-    if name not in keys:
+    directory, content, _, samples = self._found()
+    known = {one.name: one for member in self.history.members
+             for one in member.networks}
+    if name not in known:
       raise ValueError(f"name={name!r}: expected that of a network that has "
-                       f"ended: {', '.join(map(repr, keys))}.")
-    return self._network(keys[name])
+                       f"ended: {', '.join(map(repr, known))}.")
+    return self._made(known[name], directory, content, samples)
 
-  def _network(self, key):
+  def _made(self, network, directory, content, samples):
     """Returns a network, rebuilt by its function, with the trained weights."""
-    directory, content, _ = self._found()
+    key = next(key for key in directory.keys() if key.name == network.name)
     if key.function not in self._models:
       raise ValueError(f"models has no {key.function!r}, which the search "
                        "has: give the functions of before.")
+    task = network_lib.NetworkTask(
+        key, self._models[key.function], self._judged, content["seed"])
     return ensemble_model.member(
-        f"models[{key.function!r}]", self._models[key.function],
-        self._compiling(content), key.seed(content["seed"]),
-        trial.layout_of(content["x"]), directory, key)
+        task, samples[key.fold], directory.folder(key))
 
   @property
   def model(self) -> Any:
@@ -367,78 +376,49 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    _, content, found = self._found()
+    _, content, layout, _ = self._found()
     return ensemble_model.ensemble(
-        self.members, trial.layout_of(content["x"]), self._compiling(content),
-        found["names"])
-
-  def _compiling(self, content):
-    """Returns the loss, metrics and loss weights of the ensemble."""
-    if self._given.loss is not None:
-      return self._given
-    if self._judged is not None:
-      return self._judged
-    return self._given._replace(**{
-        name: trial.loaded(self._path, name, content["judge"][name])
-        for name in ("loss", "metrics", "loss_weights")})
+        self.members, layout, self._judged, content["outputs"])
 
   def _found(self):
-    """Returns the directory and the contents of its two JSON files."""
+    """Returns what models are made by.
+
+    These are the directory, the content of search.json, the layout of x and a
+    few rows of each fold.
+    """
     directory = files.Directory(self._found_path())
-    content, found = directory.read(), directory.ensemble()
-    if found is None:
+    content = directory.read()
+    if directory.read(files.ENSEMBLE) is None:
       raise ValueError("No network has ended yet: call fit with the data of "
                        "before to go on.")
-    return directory, content, found
+    if self._judged is None:
+      self._judged = trial.loaded(self._path, content["judge"], {
+          "optimizer": self._given.optimizer})
+    return directory, content, *ensemble_model.sample(directory, content)
 
   def _found_path(self):
     if self._path is None or files.Directory(self._path).read() is None:
       raise ValueError("Nothing was trained yet: call fit(x, y).")
     return self._path
 
-  def _made_path(self):
-    if self._path is None:
-      self._path = tempfile.mkdtemp()
-      log.warning("directory=None: the search goes to %s.", self._path)
-    return self._path
-
   def _check_given(self, before, given):
-    """Raises a ValueError if the directory holds a search with other arguments.
+    """Returns which limits differ from those of the search in the directory.
 
     Args:
-      before: the recorded content of the directory.
-      given: dict from an argument to its text with a digest: all arguments, or
-        all except the models, whose digest needs the built model.
+      before: the content of search.json.
+      given: dict from an argument to its text with a digest.
+
+    Raises:
+      ValueError: the search has other arguments.
     """
-    has_models = any(map(_is_model, given))
-    found = digests.differences(*(
+    limits, found = (digests.differences(*(
         {name: text for name, text in one.items()
-         if name not in _LIMITS and (has_models or not _is_model(name))}
-        for one in (before["given"], given)))
+         if (name in _LIMITS) == are_limits}
+        for one in (before["given"], given))) for are_limits in (True, False))
     if before["seed"] != self._seed:
       found.insert(0, f"seed: {before['seed']} before, {self._seed} now")
     if found:
       raise ValueError(
           f"directory={self._path!r} has a search with something else: "
           f"{'; '.join(found)}. Give what it had, or another directory.")
-
-  def _write(self, directory, before, given, tried, unknown, layout):
-    """Records the search, and warns of arguments that it cannot compare."""
-    if before is not None:
-      self._check_given(before, given)
-      changed = digests.differences(*(
-          {name: one[name] for name in _LIMITS} for one in (
-              before["given"], given)))
-      if changed:
-        log.warning("%s: networks that have ended stay as they are.",
-                    "; ".join(changed))
-      if unknown:
-        log.warning("The search goes on, and these could not be compared with "
-                    "what it had: %s.", ", ".join(unknown))
-    saved = lambda one: {name: trial.saved(getattr(one, name)) for name in (
-        "loss", "metrics", "loss_weights", "optimizer")}
-    directory.write({
-        "version": _VERSION, "seed": self._seed, "given": given,
-        "models": list(self._models),
-        "arguments": saved(self._given), "judge": saved(tried.compiling),
-        "x": trial.layout_content(layout)})
+    return limits

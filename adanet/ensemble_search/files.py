@@ -4,14 +4,16 @@
 
     search.json                 what the search is, as digests
     ensemble.json               weights, and values on held-out rows
-    sample-0.npz                a few held-out rows of a fold, by which
+    sample.npz                  a few held-out rows of each fold, by which
                                 functions are checked
     networks/0-0-deep/          iteration, fold and function of a network, or
                                 0-2of5-deep where there are folds
+      network.json              its epochs and its state
       best.weights.h5           Keras's own format
-      last.weights.h5           with the optimizer; until the network has ended
       held_out.npz              its predictions
-      epochs.jsonl              a line for each epoch, and one of its state
+      7-last.weights.h5         with the optimizer, and 7-best.weights.h5: of
+                                the seventh time that a network that has not
+                                ended was saved
 """
 
 from collections.abc import Iterator
@@ -20,20 +22,21 @@ import dataclasses
 import fcntl
 import json
 import os
+import pathlib
 import re
 import time
-from typing import Any, Dict, NamedTuple
+from typing import Any, NamedTuple
 import urllib.parse
 import uuid
 import zlib
 
-from adanet import typed_json
 from adanet.ensemble_search import words
 import numpy as np
 
 BEST, LAST = "best.weights.h5", "last.weights.h5"
-_PREDICTIONS, _EPOCHS = "held_out.npz", "epochs.jsonl"
-_SEARCH, _ENSEMBLE, _STOP = "search.json", "ensemble.json", "stop"
+_PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
+#: What a search is, and which ensemble was selected.
+SEARCH, ENSEMBLE = "search.json", "ensemble.json"
 _OLD = ("ensemble_search.json", "checkpoint", "graph.pbtxt")
 #: Why a network ended.
 PATIENCE, EPOCHS, CALLBACK = "no better", "all epochs", "by a callback"
@@ -69,7 +72,8 @@ class Key(NamedTuple):
   def folder(self) -> str:
     """The name of its folder."""
     fold = f"{self.fold}of{self.folds}" if self.folds > 1 else str(self.fold)
-    return f"{self.iteration}-{fold}-{self.function}"
+    return urllib.parse.quote(
+        f"{self.iteration}-{fold}-{self.function}", safe=" []=,+()")
 
   def seed(self, seed: int) -> int:
     """Returns the seed of the network, from that of the search."""
@@ -89,6 +93,9 @@ class NetworkRecord:
     parameters: int, those of the model; 0 before its end.
     predict_seconds: float, about how long the model takes to predict 1,000
       rows; 0 before its end.
+    step: int, how many steps it took in the epoch that is not over.
+    states: list with values that its file of weights leaves out.
+    saves: int, how often it was saved: names these files.
   """
   epochs: list[dict[str, float]] = dataclasses.field(default_factory=list)
   best_epoch: int = 0
@@ -96,24 +103,15 @@ class NetworkRecord:
   seconds: float = 0.
   parameters: int = 0
   predict_seconds: float = 0.
+  step: int = 0
+  states: list = dataclasses.field(default_factory=list)
+  saves: int = 0
 
   @property
   def best_loss(self) -> float | None:
     """`val_loss` of the best epoch; None before the first."""
     return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
             else None)
-
-
-class _NetworkState(NamedTuple):
-  """The last line of the epochs of a network."""
-  best_epoch: int
-  ended: str
-  seconds: float
-  parameters: int
-  predict_seconds: float
-  step: int = 0
-  states: Any = ()
-  sums: Dict[str, int] = {}
 
 
 class HeldOutPredictions(NamedTuple):
@@ -130,24 +128,21 @@ class HeldOutPredictions(NamedTuple):
 
 
 @contextlib.contextmanager
-def _written(path: str) -> Iterator[str]:
+def written(path: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields the path to write to, which becomes `path` at the end."""
-  folder, name = os.path.split(path)
-  os.makedirs(folder, exist_ok=True)
-  temporary = os.path.join(folder, f"new-{uuid.uuid4().hex[:8]}-{name}")
+  path.parent.mkdir(parents=True, exist_ok=True)
+  temporary = path.with_name(f"new-{uuid.uuid4().hex[:8]}-{path.name}")
   try:
     yield temporary
     os.replace(temporary, path)
   except BaseException:
-    with contextlib.suppress(FileNotFoundError):
-      os.remove(temporary)
+    temporary.unlink(missing_ok=True)
     raise
 
 
-def write_text(path: str, text: str) -> None:
-  """Writes a text file whole or not at all."""
-  with _written(path) as temporary, open(temporary, "w") as file:
-    file.write(text)
+def _write_json(path, content):
+  with written(path) as temporary:
+    temporary.write_text(json.dumps(content))
 
 
 def absolute(directory: Any) -> str | None:
@@ -173,106 +168,78 @@ def absolute(directory: Any) -> str | None:
   return os.path.abspath(path)
 
 
-def _sum(path):
-  """Returns the checksum of a file."""
-  result = 0
-  with open(path, "rb") as file:
-    while block := file.read(1 << 20):
-      result = zlib.crc32(block, result)
-  return result
-
-
 class Folder:
-  """The files of a network."""
+  """The folder of a network."""
 
-  def __init__(self, path: str):
-    self._path = path
+  def __init__(self, path: pathlib.Path):
+    self.path = path
 
-  def path(self, name: str) -> str:
-    return os.path.join(self._path, name)
+  def saved(self, record: NetworkRecord, name: str) -> str:
+    """Returns the path of a file of weights that `save` wrote."""
+    return str(self.path / f"{record.saves}-{name}")
 
-  def write_best(self, model: Any) -> None:
-    """Writes the values of a model as those of the best epoch."""
-    with _written(self.path(BEST)) as temporary:
-      model.save_weights(temporary)
+  def save(self, model: Any, best: Any, record: NetworkRecord) -> None:
+    """Writes the state of a network that trains, and its best weights.
 
-  def write_last(self, model: Any, record: NetworkRecord, step: int,
-                 states: list) -> None:
-    """Writes the state of a network that trains.
-
-    Args:
-      model: its model.
-      record: its record.
-      step: int, the steps since the last epoch.
-      states: list with values that the file of weights leaves out.
+    The files of before stay until the record names those that are new.
     """
-    with _written(self.path(LAST)) as temporary:
-      model.save_weights(temporary)
-    names = [LAST] + [BEST] * bool(record.best_epoch)
+    record.saves += 1
+    self._write_weights(model, f"{record.saves}-{LAST}")
+    if best is not None:
+      now = model.get_weights()
+      model.set_weights(best)
+      self._write_weights(model, f"{record.saves}-{BEST}")
+      model.set_weights(now)
     # It has ended when its predictions are there.
-    self._write(dataclasses.replace(record, ended=""), step, states, {
-        name: _sum(self.path(name)) for name in names})
+    self.write(dataclasses.replace(record, ended=""))
 
-  def write_end(self, record: NetworkRecord) -> None:
-    """Writes that a network ended, behind its other files."""
-    self._write(record, 0, [], {})
-    with contextlib.suppress(FileNotFoundError):
-      os.remove(self.path(LAST))
+  def _write_weights(self, model, name):
+    # Keras looks at the end of the name.
+    with written(self.path / name) as temporary:
+      model.save_weights(str(temporary))
 
-  def _write(self, record, step, states, sums):
-    state = _NetworkState(record.best_epoch, record.ended, record.seconds,
-                   record.parameters, record.predict_seconds, step, states,
-                   sums)
-    write_text(self.path(_EPOCHS), "".join(json.dumps(one) + "\n" for one in (
-        *(typed_json.to_json(Dict[str, float], logs) for logs in record.epochs),
-        typed_json.to_json(_NetworkState, state))))
-
-  def _read(self):
-    try:
-      with open(self.path(_EPOCHS)) as file:
-        *epochs, last = map(typed_json.loads, file.read().splitlines())
-    except FileNotFoundError:
-      return None, None
-    state = typed_json.from_json(_NetworkState, last)
-    return NetworkRecord([typed_json.from_json(Dict[str, float], logs)
-                   for logs in epochs], *state[:5]), state
-
-  def record(self) -> NetworkRecord | None:
-    """Returns the record of a network that ended; None if it has not."""
-    found, _ = self._read()
-    has_all = all(os.path.exists(self.path(name))
-                  for name in (BEST, _PREDICTIONS))
-    return found if found is not None and found.ended and has_all else None
-
-  def running(self) -> NetworkRecord | None:
-    """Returns the record of a network so far; None if there is none."""
-    return self._read()[0]
-
-  def state(self) -> tuple[NetworkRecord, int, list] | None:
-    """Returns the record, the steps and the states from which to go on.
-
-    None if there is nothing, or if a kill came between two of its files: the
-    network then begins anew, and becomes the same.
-    """
-    record, state = self._read()
-    if record is None or not state.sums or any(
-        not os.path.exists(self.path(name)) or _sum(self.path(name)) != one
-        for name, one in state.sums.items()):
-      return None
-    return record, state.step, list(state.states)
-
-  def write_predictions(self, predictions: HeldOutPredictions) -> None:
-    """Writes predictions of the held-out rows."""
+  def write_end(self, model: Any, predictions: HeldOutPredictions,
+                record: NetworkRecord) -> None:
+    """Writes the files of a network that has ended, the record last."""
+    record.states, record.step = [], 0
+    self._write_weights(model, BEST)
     found = {f"output_{i}": one for i, one in enumerate(predictions.outputs)}
     found.update({f"mask_{i}": one for i, one in enumerate(
         predictions.masks) if one is not None})
-    with _written(self.path(_PREDICTIONS)) as temporary:
+    with written(self.path / _PREDICTIONS) as temporary:
       with open(temporary, "wb") as file:
         np.savez(file, structure=json.dumps(predictions.structure), **found)
+    self.write(record)
+
+  def write(self, record: NetworkRecord) -> None:
+    """Writes the record, and removes files of weights that it does not need."""
+    _write_json(self.path / _NETWORK, dataclasses.asdict(record))
+    for path in self.path.glob("*-*.weights.h5"):
+      if record.ended or not path.name.startswith(f"{record.saves}-"):
+        path.unlink(missing_ok=True)
+
+  def running(self) -> NetworkRecord | None:
+    """Returns the record of a network so far; None if there is none."""
+    try:
+      return NetworkRecord(**json.loads((self.path / _NETWORK).read_text()))
+    except FileNotFoundError:
+      return None
+
+  def record(self) -> NetworkRecord | None:
+    """Returns the record of a network that ended; None if it has not."""
+    found = self.running()
+    return found if found is not None and found.ended and all(
+        (self.path / name).exists() for name in (BEST, _PREDICTIONS)) else None
+
+  def has_state(self, record: NetworkRecord) -> bool:
+    """Returns whether a network can go on from a record."""
+    return not record.ended and all(
+        os.path.exists(self.saved(record, name))
+        for name in [LAST] + [BEST] * bool(record.epochs))
 
   def predictions(self) -> HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
-    with np.load(self.path(_PREDICTIONS)) as found:
+    with np.load(self.path / _PREDICTIONS) as found:
       count = sum(name.startswith("output_") for name in found)
       return HeldOutPredictions(
           json.loads(str(found["structure"])),
@@ -285,16 +252,15 @@ class Directory:
   """The directory of a search."""
 
   def __init__(self, path: str):
-    self.path = path
+    self.path = pathlib.Path(path)
     self._looked = 0.
     self._is_stopping = False
 
   def folder(self, key: Key) -> Folder:
     """Returns the folder of a network."""
-    return Folder(os.path.join(
-        self.path, "networks", urllib.parse.quote(key.folder, safe=" []=,+()")))
+    return Folder(self.path / "networks" / key.folder)
 
-  def read(self, name: str = _SEARCH) -> dict[str, Any] | None:
+  def read(self, name: str = SEARCH) -> dict[str, Any] | None:
     """Returns what a file of JSON has; None without the file.
 
     Raises:
@@ -302,66 +268,32 @@ class Directory:
         directory, or the file cannot be read.
     """
     # An Estimator has a search.json, too.
-    if name == _SEARCH and any(os.path.exists(os.path.join(
-        self.path, old)) for old in _OLD):
+    if name == SEARCH and any((self.path / old).exists() for old in _OLD):
       raise ValueError(
-          f"directory={self.path!r} has a search of an Estimator, or of an "
-          "EnsembleSearch of adanet before this version, which trained in "
+          f"directory={str(self.path)!r} has a search of an Estimator, or of "
+          "an EnsembleSearch of adanet before this version, which trained in "
           "another way: expected a new directory.")
     try:
-      with open(os.path.join(self.path, name)) as file:
-        return typed_json.loads(file.read())
+      return json.loads((self.path / name).read_text())
     except FileNotFoundError:
       return None
     except (OSError, ValueError) as error:
-      raise ValueError(f"directory={self.path!r} has no {name} that can be "
-                       f"read: {error}. Give another directory.") from error
+      raise ValueError(f"directory={str(self.path)!r} has no {name} that can "
+                       f"be read: {error}. Give another directory.") from error
 
-  def write(self, content: dict[str, Any]) -> None:
-    """Writes what the search is."""
-    write_text(os.path.join(self.path, _SEARCH), json.dumps(content, indent=1))
-
-  def ensemble(self) -> dict[str, Any] | None:
-    """Returns what `write_ensemble` wrote last; None before."""
-    return self.read(_ENSEMBLE)
-
-  def write_ensemble(self, content: dict[str, Any]) -> None:
-    """Writes which ensemble was selected."""
-    write_text(os.path.join(self.path, _ENSEMBLE),
-               json.dumps(content, indent=1))
-
-  def _sample(self, fold):
-    return os.path.join(self.path, f"sample-{fold}.npz")
-
-  def write_sample(self, fold: int, x: list[list[np.ndarray]]) -> None:
-    """Writes the first held-out rows of x: the parts of each of its arrays."""
-    with _written(self._sample(fold)) as temporary:
-      with open(temporary, "wb") as file:
-        np.savez(file, **{f"{i}_{j}": part for i, parts in enumerate(x)
-                          for j, part in enumerate(parts)})
-
-  def sample(self, fold: int) -> list[list[np.ndarray]]:
-    """Returns what `write_sample` wrote."""
-    found: list[list[np.ndarray]] = []
-    with np.load(self._sample(fold)) as file:
-      for name in file:
-        if name.endswith("_0"):
-          found.append([])
-        found[-1].append(file[name])
-    return found
+  def write(self, content: dict[str, Any], name: str = SEARCH) -> None:
+    """Writes what `read` returns."""
+    _write_json(self.path / name, content)
 
   def keys(self) -> list[Key]:
     """Returns the keys of all networks that have files, in order of training.
     """
     places = {name: i for i, name in enumerate(
         (self.read() or {}).get("models", ()))}
-    try:
-      names = os.listdir(os.path.join(self.path, "networks"))
-    except FileNotFoundError:
-      return []
     # A file browser may add files of its own.
     found = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+)",
-                          urllib.parse.unquote(name)) for name in names)
+                          urllib.parse.unquote(path.name))
+             for path in (self.path / "networks").glob("*"))
     return sorted(
         (Key(int(one[1]), int(one[2]), one[4], int(one[3] or 1))
          for one in found if one), key=lambda key: (
@@ -376,34 +308,32 @@ class Directory:
       ValueError: another one is in.
     """
     try:
-      os.makedirs(self.path, exist_ok=True)
-      lock = open(os.path.join(self.path, "lock"), "w")
+      self.path.mkdir(parents=True, exist_ok=True)
+      lock = open(self.path / "lock", "w")
     except OSError as error:
-      raise ValueError(f"directory={self.path!r} cannot be written: {error}. "
-                       "Give another directory.") from error
-    with lock as file:
+      raise ValueError(f"directory={str(self.path)!r} cannot be written: "
+                       f"{error}. Give another directory.") from error
+    with lock:
       try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
       except OSError:
         raise ValueError(
-            f"directory={self.path!r}: another program trains this search: "
-            "wait for its end, or give another directory.") from None
+            f"directory={str(self.path)!r}: another program trains this "
+            "search: wait for its end, or give another directory.") from None
       self.set_stopping(False)
       yield
 
   def set_stopping(self, is_stopping: bool) -> None:
     """Tells workers of an executor whether to stop at their next call."""
-    path = os.path.join(self.path, _STOP)
     if is_stopping:
-      write_text(path, "")
+      (self.path / "stop").touch()
     else:
-      with contextlib.suppress(FileNotFoundError):
-        os.remove(path)
+      (self.path / "stop").unlink(missing_ok=True)
 
   def is_stopping(self) -> bool:
     """Returns whether the search was told to stop; looks now and then."""
     now = time.monotonic()
     if now - self._looked > _SECS_BETWEEN_LOOKS:
       self._looked = now
-      self._is_stopping = os.path.exists(os.path.join(self.path, _STOP))
+      self._is_stopping = (self.path / "stop").exists()
     return self._is_stopping

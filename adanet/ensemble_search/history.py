@@ -4,15 +4,14 @@
 """
 
 import io
-from typing import Any, Dict, NamedTuple
+import math
+from typing import Any, NamedTuple
 
-from adanet import typed_json
 from adanet.ensemble_search import files
 
 # Tables need Rich and pictures Matplotlib, both imported at first use.
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line on a page.
-_VALUES = Dict[str, float]
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
 
 
@@ -136,8 +135,7 @@ class SearchHistory(NamedTuple):
           one for one in known if one.weight], self.networks))
     # NaN sorts last.
     for member in sorted(self.members, key=lambda one: (
-        one.values["val_loss"] != one.values["val_loss"],
-        one.values["val_loss"])):
+        math.isnan(one.values["val_loss"]), one.values["val_loss"])):
       if len(member.networks) > 1:
         rows.append(_row_of_several(
             member.name, member.values, member.weight, member.networks,
@@ -145,12 +143,12 @@ class SearchHistory(NamedTuple):
       rows += [{
           "name": one.name, **one.values, "weight": one.weight,
           "best_epoch": one.best_epoch, "epochs": len(one.epochs),
-          "parameters": one.parameters, "predict_seconds": one.predict_seconds,
-          "seconds": one.seconds, "ended": one.ended} for one in member.networks]
-    own = {one.name: one.own_val_loss for one in known
-           if one.own_val_loss is not None}
+          **{name: getattr(one, name) for name in (
+              "parameters", "predict_seconds", "seconds", "ended")}}
+               for one in member.networks]
+    own = {one.name: one.own_val_loss for one in known if one.best_epoch}
     if any(abs(one.values["val_loss"] - own[one.name]) > 1e-4 * abs(
-        own[one.name]) for one in known if one.name in own):
+        own[one.name]) for one in known if one.best_epoch):
       for row in rows:
         row["own_val_loss"] = own.get(row["name"])
     return rows
@@ -251,7 +249,10 @@ def _finite(value):
     return {key: _finite(one) for key, one in value.items()}
   if isinstance(value, (list, tuple)):
     return list(map(_finite, value))
-  return typed_json.to_json(float, value) if isinstance(value, float) else value
+  if isinstance(value, float) and not math.isfinite(value):
+    return "NaN" if math.isnan(value) else (
+        "Infinity" if value > 0 else "-Infinity")
+  return value
 
 
 def _cell(name: str, value: Any) -> str:
@@ -260,75 +261,33 @@ def _cell(name: str, value: Any) -> str:
     return ""
   if name in ("epochs", "best_epoch") or isinstance(value, str):
     return str(value)
-  if name == "parameters":
-    return f"{value:,}"
-  if name == "seconds":
-    return f"{value:.1f}"
   if name == "predict_seconds":
     return f"{1000 * value:.1f} ms"
-  return f"{value:.2f}" if name == "weight" else f"{value:.4g}"
-
-
-def content(networks: list[list[tuple[files.Key, dict[str, float]]]],
-            weights: Any, values: list[dict[str, float]],
-            ensemble: dict[str, float]) -> dict[str, Any]:
-  """Returns the content of `ensemble.json` for a selection.
-
-  Args:
-    networks: list with, for each member, pairs of a network and a dict of the
-      network's loss and metrics.
-    weights: the weight of each member.
-    values: list with a dict of the loss and metrics of each member.
-    ensemble: dict of the loss and metrics of the ensemble.
-  """
-  to_json = lambda one: typed_json.to_json(_VALUES, one)
-  return {"ensemble": to_json(ensemble), "members": [
-      {"weight": weight, "values": to_json(value), "networks": [
-          {"network": list(key), "values": to_json(judged)}
-          for key, judged in some]}
-      for some, weight, value in zip(networks, weights, values)]}
-
-
-def keys(found: dict[str, Any]) -> list[files.Key]:
-  """Returns the networks in the content of `ensemble.json`."""
-  return [files.Key(*one["network"]) for member in found["members"]
-          for one in member["networks"]]
-
-
-def members(found: dict[str, Any]
-           ) -> list[tuple[str, float, list[files.Key]]]:
-  """Returns name, weight and networks of each member of an ensemble."""
-  result = []
-  for one in found["members"]:
-    some = keys({"members": [one]})
-    if one["weight"]:
-      result.append((some[0].member, one["weight"], some))
-  return result
+  return format(value, {
+      "parameters": ",", "seconds": ".1f", "weight": ".2f"}.get(name, ".4g"))
 
 
 def read(path: str) -> SearchHistory:
   """Returns the history of the search in a directory."""
   directory = files.Directory(path)
-  found = directory.ensemble() or {"members": [], "ensemble": {}}
-  from_json = lambda one: typed_json.from_json(_VALUES, one)
+  found = directory.read(files.ENSEMBLE) or {"members": [], "values": {}}
   judged = {files.Key(*one["network"]): (
-      member["weight"] / len(member["networks"]), from_json(one["values"]))
+      member["weight"] / len(member["networks"]), one["values"])
             for member in found["members"] for one in member["networks"]}
   networks = {}
   for key in directory.keys():
     record = directory.folder(key).running()
-    if record is None:
-      continue
-    networks[key] = NetworkHistory(
-        key.name, key.member, key.function, key.iteration,
-        key.fold if key.folds > 1 else None, tuple(record.epochs),
-        record.best_epoch, record.ended, record.seconds, record.parameters,
-        record.predict_seconds, *judged.get(key, (None, {})))
-  known = []
+    if record is not None:
+      networks[key] = NetworkHistory(
+          key.name, key.member, key.function, key.iteration,
+          key.fold if key.folds > 1 else None, tuple(record.epochs),
+          record.best_epoch, record.ended, record.seconds, record.parameters,
+          record.predict_seconds, *judged.get(key, (None, {})))
+  members = []
   for one in found["members"]:
-    some = keys({"members": [one]})
-    known.append(MemberHistory(
-        some[0].member, one["weight"], from_json(one["values"]),
-        tuple(networks[key] for key in some)))
-  return SearchHistory(path, tuple(networks.values()), tuple(known),
-                       from_json(found["ensemble"]))
+    keys = [files.Key(*network["network"]) for network in one["networks"]]
+    members.append(MemberHistory(
+        keys[0].member, one["weight"], one["values"],
+        tuple(networks[key] for key in keys)))
+  return SearchHistory(
+      path, tuple(networks.values()), tuple(members), found["values"])

@@ -33,11 +33,15 @@ def written(path: str) -> None:
   for key, losses, best, ended in zip(
       _KEYS, ((.9, .5, .6, .7), (2., math.nan), (.8, .4)), (2, 1, 2),
       (files.PATIENCE, files.EPOCHS, "")):
-    directory.folder(key).write_end(files.NetworkRecord(
+    folder = directory.folder(key)
+    folder.path.mkdir(parents=True)
+    folder.write(files.NetworkRecord(
         _epochs(*losses), best, ended, 1.5, 1234, .0056))
-  directory.write_ensemble(history.content(
-      [[pair] for pair in zip(_KEYS, _VALUES)], [1., 0.], _VALUES,
-      _VALUES[0]))
+  directory.write({"values": _VALUES[0], "members": [
+      {"weight": weight, "values": values, "networks": [
+          {"network": key, "values": values}]}
+      for key, weight, values in zip(_KEYS, (1., 0.), _VALUES)]},
+                  files.ENSEMBLE)
 
 
 class HistoryTest(absltest.TestCase):

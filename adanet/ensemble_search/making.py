@@ -1,9 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Models that a user's functions make: seeded, compiled, and answered for."""
+"""What a user's functions make for each network: a model, and callbacks."""
 
 from collections.abc import Iterator
 import contextlib
+import inspect
 import random
 import threading
 from typing import Any, NamedTuple
@@ -17,6 +18,13 @@ keras = tf_compat.keras_3
 # Python's and NumPy's generators are of the process.
 _seeding = threading.RLock()
 _MAX_SEEDS = 1000  # Of a model: one for each weight, dropout and the like.
+_SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
+_HOOKS_OF_BATCHES = [
+    f"on_{part}batch_{end}" for part in ("", "train_", "test_")
+    for end in ("begin", "end")]
+_CALLBACKS = ("expected a function that returns a list of new callbacks for "
+              "each network, such as lambda: "
+              "[keras.callbacks.ReduceLROnPlateau()]")
 
 
 class Compiling(NamedTuple):
@@ -31,52 +39,44 @@ class Compiling(NamedTuple):
   metrics: Any = None
   loss_weights: Any = None
 
-  def compile(self, model: Any, with_optimizer: bool = True,
-              with_metrics: bool = True,
-              jit_compile: bool | str = False) -> None:
+  def compile(self, model: Any, jit_compile: bool | str = False) -> None:
     """Compiles a model.
 
     Args:
       model: `keras.Model`.
-      with_optimizer, with_metrics: bool, whether the model gets these.
       jit_compile: as `Model.compile` takes it. An ensemble of many networks
         would compile for minutes, and a judge is too small to gain.
 
     Raises:
       ValueError: Keras refuses an argument, or an object cannot be copied.
     """
-    arguments = {"loss": self.loss, "loss_weights": self.loss_weights,
-                 "jit_compile": jit_compile}
     model.compile(
-        _copied("optimizer", self.optimizer) if with_optimizer else "adam",
-        metrics=_copied("metrics", self.metrics) if with_metrics else None,
-        **arguments)
+        _copied(self.optimizer), loss=self.loss, loss_weights=self.loss_weights,
+        metrics=_copied(self.metrics), jit_compile=jit_compile)
 
 
-def _copied(name, value):
+def _copied(value):
   """Returns optimizers or metrics without the state of the given ones."""
-  if isinstance(value, dict):
-    return {key: _copied(name, one) for key, one in value.items()}
+  if isinstance(value, dict) and "class_name" not in value:
+    return {key: _copied(one) for key, one in value.items()}
   if isinstance(value, (list, tuple)):
-    return type(value)(_copied(name, one) for one in value)
+    return type(value)(map(_copied, value))
   if not isinstance(value, (keras.optimizers.Optimizer, keras.metrics.Metric)):
     return value
-  config = None
+  kind = type(value)
   try:
-    config = keras.saving.serialize_keras_object(value)
     # A user's own object, with a lambda perhaps: safe, it is from this program.
-    with keras.saving.custom_object_scope({type(value).__name__: type(value)}):
-      return keras.saving.deserialize_keras_object(config, safe_mode=False)
-  except Exception as error:
+    with keras.saving.custom_object_scope({kind.__name__: kind}):
+      return keras.saving.deserialize_keras_object(
+          keras.saving.serialize_keras_object(value), safe_mode=False)
+  except Exception:  # pylint: disable=broad-except
     try:
-      return type(value).from_config(value.get_config())
-    except Exception:  # pylint: disable=broad-except
+      return kind.from_config(value.get_config())
+    except Exception as error:
       raise ValueError(
-          f"{name} has {words.described(value)} of the class "
-          f"{type(value).__name__}, of which each network needs one of its own "
-          f"and Keras cannot copy it: {words.one_line(error)} Give its class a "
-          "get_config, or compile the models with it in their functions."
-      ) from error
+          f"each network needs a {kind.__name__} of its own, and Keras cannot "
+          f"copy it: {words.one_line(error)} Give its class a get_config, or "
+          "compile the models with it in their functions.") from error
 
 
 class SeededGenerators:
@@ -169,32 +169,78 @@ def made(owner: str, function: Any, compiling: Compiling) -> Any:
   return model
 
 
-class KerasSettings(NamedTuple):
-  """Settings of Keras that a thread or a process of its own does not have.
+def settings() -> dict[str, Any]:
+  """Returns settings of Keras that a thread or a process may not have."""
+  found = {name: getattr(keras.config, name)() for name in _SETTINGS}
+  return {**found, "dtype_policy": found["dtype_policy"].name}
 
-  Attributes:
-    dtype_policy: str.
-    floatx: str.
-    epsilon: float.
-    image_data_format: str.
+
+def set_settings(given: dict[str, Any]) -> None:
+  """Sets what `settings` returned, where it is something else."""
+  if given != settings():
+    config = keras.config
+    config.set_floatx(given["floatx"])
+    config.set_epsilon(given["epsilon"])
+    config.set_image_data_format(given["image_data_format"])
+    config.set_dtype_policy(given["dtype_policy"])
+
+
+def check_callbacks(callbacks: Any) -> None:
+  """Checks the argument `callbacks` of `fit` and the returned callbacks.
+
+  Raises:
+    TypeError: `callbacks` is no function, or does not return a list of
+      callbacks.
+    ValueError: a callback has hooks of batches, or belongs to another network.
   """
-  dtype_policy: str
-  floatx: str
-  epsilon: float
-  image_data_format: str
+  if callbacks is None:
+    return
+  if not callable(callbacks):
+    raise TypeError(f"callbacks is {words.described(callbacks)}: {_CALLBACKS}.")
+  for one in made_callbacks(callbacks, "name"):
+    for hook in _HOOKS_OF_BATCHES:
+      if _has(one, hook):
+        raise ValueError(
+            f"callbacks: {type(one).__name__} has {hook}, which would never be "
+            "called, because a call of a network takes many steps: expected "
+            "hooks of epochs and of training alone.")
 
-  @classmethod
-  def here(cls) -> "KerasSettings":
-    """Returns those of this thread."""
-    config = keras.config
-    return cls(config.dtype_policy().name, config.floatx(), config.epsilon(),
-               config.image_data_format())
 
-  def set(self) -> None:
-    """Sets these, where they are others."""
-    config = keras.config
-    if self != self.here():
-      config.set_floatx(self.floatx)
-      config.set_epsilon(self.epsilon)
-      config.set_image_data_format(self.image_data_format)
-      config.set_dtype_policy(self.dtype_policy)
+def _has(callback, hook):
+  """Returns whether a callback needs a hook of batches."""
+  if hook in vars(callback):  # As in a LambdaCallback.
+    return True
+  if getattr(type(callback), hook) is getattr(keras.callbacks.Callback, hook):
+    return False
+  # By default, TensorBoard writes at the end of epochs.
+  return getattr(callback, "update_freq", getattr(
+      callback, "save_freq", None)) != "epoch"
+
+
+def made_callbacks(callbacks: Any, name: str) -> list:
+  """Returns new callbacks for a network.
+
+  Args:
+    callbacks: the user's argument of `fit`.
+    name: str, the name of the network, which the function may take.
+
+  Raises: as `check_callbacks`.
+  """
+  if callbacks is None:
+    return []
+  try:
+    takes_name = any(
+        one.default is one.empty and one.kind in (
+            one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        for one in inspect.signature(callbacks).parameters.values())
+  except ValueError:  # A function that is not written in Python.
+    takes_name = False
+  found = callbacks(name) if takes_name else callbacks()
+  if not isinstance(found, (list, tuple)) or not all(
+      isinstance(one, keras.callbacks.Callback) for one in found):
+    raise TypeError(
+        f"callbacks returned {words.described(found)}: {_CALLBACKS}.")
+  if any(one.model is not None for one in found):
+    raise ValueError("callbacks returned an object of another network: "
+                     f"{_CALLBACKS}.")
+  return list(found)

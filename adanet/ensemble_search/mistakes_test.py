@@ -10,6 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
+from adanet.testing import level
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -73,8 +74,6 @@ _OUTER = keras.layers.Dense(4, name="outer")
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
     "model": ({"models": _make()()}, {}, "models is a Keras model: expected a"),
-    "model_of_dict": ({"models": {"a": _make()()}}, {},
-                      "models['a'] is a Keras model: expected a function"),
     "no_models": ({"models": {}}, {}, "models={}: expected a dict"),
     "function": ({"models": _make()}, {}, "models is a function: expected a"),
     "name": ({"models": {"a/b": _make()}}, {}, "models has the name 'a/b'"),
@@ -84,19 +83,14 @@ _MISTAKES = {
     "not_to_write": ({"directory": "/proc/search"}, {},
                      "directory='/proc/search' cannot be written"),
     "number": ({"models": {"a": 3}}, {}, "models['a'] is 3: expected"),
-    "arguments": ({"models": {"a": lambda units: None}}, {},
-                  "models['a']: the function needs the arguments units"),
     "fails": ({"models": {"a": _fails}}, {},
               "models['a'] fails to make its model: RuntimeError: no model"),
     "returns": ({"models": {"a": lambda: 3}}, {},
                 "models['a'] returned 3: expected a model"),
     "shared": ({"models": {"a": _of_layer(_OUTER), "b": _of_layer(_OUTER)}}, {},
                "outer/kernel of models['a']: expected one of its own"),
-    "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
-                     "models['a'] of another call has the variable "),
     "draws": ({"models": {"a": _draws}}, {},
               "models['a'] makes another model each time: with the same"),
-    "loss": ({"loss": "mean_squarred_error"}, {}, "loss='mean_squarred_error'"),
     "no_loss": ({"loss": None}, {}, "loss=None: models['a'] is not compiled"),
     "no_compiled_loss": (
         {"loss": None, "models": {"a": _make(optimizer="adam")}}, {},
@@ -105,16 +99,6 @@ _MISTAKES = {
         "a": _make(loss="mse"), "b": _make(loss="mae")}}, {
             "y": np.eye(3)[_Y]},
                    "loss=None: models['a'] is compiled with 'mse', and "),
-    "two_of_a_class": ({"loss": None, "models": {
-        "a": _make(loss=keras.losses.Huber(1.)),
-        "b": _make(loss=keras.losses.Huber(2.))}}, {"y": np.eye(3)[_Y]},
-                       "of other values, or with other loss_weights: give"),
-    "two_loss_weights": ({"loss": None, "models": {
-        name: _make(loss="mse", optimizer="adam", loss_weights=[weight])
-        for name, weight in (("a", 1.), ("b", 2.))}}, {"y": np.eye(3)[_Y]},
-                         "or with other loss_weights: give the loss"),
-    "metric": ({"metrics": ["acuracy"]}, {}, "metrics='acuracy': expected"),
-    "optimizer": ({"optimizer": "adamm"}, {}, "optimizer='adamm': expected"),
     "jit": ({"jit_compile": True}, {}, "EnsembleSearch has no argument jit"),
     "seed": ({"seed": -1}, {}, "seed=-1: expected an int from 0"),
     "directory": ({"directory": 3}, {}, "directory=3: expected a path"),
@@ -126,8 +110,6 @@ _MISTAKES = {
                 "models['b'] returns [None, 4], and models['a'] [None, 3]"),
     "bools": ({"models": {"a": _with_bools}, "loss": [_SPARSE, None]}, {
         "y": [_Y, _Y]}, "models['a'] returns an output of the type bool"),
-    "shape": ({"models": {"a": _two_outputs}, "loss": "mse"}, {},
-              "models['a']: "),
     "no_y": ({}, {"y": None},
              "y=None, and models['a'] needs labels: None values not"),
     "strings": ({}, {"y": np.array(["cat", "dog"] * 20)},
@@ -135,27 +117,17 @@ _MISTAKES = {
     "rows": ({}, {"y": _Y[:9]}, "x has 40 rows and y has 9"),
     "class_of_3": ({}, {"y": _Y + 1},
                    "loss or metrics cannot judge the outputs of models['a']"),
-    "one_hot": ({"loss": "categorical_crossentropy"}, {}, "models['a']: "),
     "nan_in_y": ({"models": {"a": _make(1, None)}, "loss": "mse"},
                  {"y": _with(np.ones(_ROWS), np.nan)},
                  "y has NaN in 1 of 40 rows"),
-    "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
-    "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
     "a_number": ({}, {"x": 3}, "x is 3: expected an array"),
     "lists": ({}, {"x": [[1., 2.]] * 40}, "x[0][0] is 1.0: expected an array"),
     "no_rows": ({}, {"x": _X[:0], "y": _Y[:0]}, "x has no rows"),
     "generator": ({}, _stream(iter([_X])), "x is a generator, which can be"),
-    "input": ({"models": {"a": lambda: keras.Sequential([
-        keras.Input([5]), keras.layers.Dense(3, "softmax")])}}, {},
-              "models['a']: "),
-    "tokens": ({"models": {"a": lambda: keras.Sequential([
-        keras.layers.Embedding(2, 3), keras.layers.Flatten(),
-        keras.layers.Dense(3, "softmax")])}}, {"x": _Y[:, None]},
-               "models['a']: indices["),
     "dates": ({}, {"x": np.zeros([_ROWS, 1], "datetime64[s]")},
               "x has the type datetime64[s], which Keras does not take"),
     "both": ({}, {"x": _dataset, "validation_data": _dataset},
-             "y: expected None where x has labels"),
+             "y: expected None where x is a dataset"),
     "alone": ({}, {"x": _dataset, "y": None}, "validation_data=None: expected"),
     "examples": ({}, _stream(lambda: _dataset().unbatch()),
                  "x has arrays of [4] rows in a batch, or single examples"),
@@ -181,7 +153,7 @@ _MISTAKES = {
     "folds_and_data": ({}, {"folds": 2, "validation_data": (_X, _Y)},
                        "folds=2 and validation_data are both given"),
     "folds_of_dataset": ({}, _stream(_dataset, folds=2),
-                         "folds=2: expected None where x is a dataset"),
+                         "folds: expected None where x is a dataset"),
     "fold_without_weight": ({}, {"folds": 40, "sample_weight": np.arange(40.)},
                             "The weights of all held-out rows in fold"),
     "members": ({}, {"max_members": 0}, "max_members=0: expected an int"),
@@ -199,8 +171,6 @@ _MISTAKES = {
     "held_out": ({}, {"validation_data": _X}, "validation_data is a value of"),
     "held_out_rows": ({}, {"validation_data": (_X, _Y[:9])},
                       "validation_data[0] has 40 rows and validation_data[1] "),
-    "held_out_shape": ({}, {"validation_data": (_X[:, :2], _Y)},
-                       "validation_data[0] has rows of the shape [2], and x"),
     "both_weights": ({}, {"sample_weight": _Y, "class_weight": {0: 1.}},
                      "class_weight and sample_weight are both given"),
     "negative": ({}, {"sample_weight": _Y - 1.}, "sample_weight has -1.0"),
@@ -217,10 +187,48 @@ _MISTAKES = {
 }
 
 
+# What Keras or Python says, with the model's name, and others of their kind.
+_MORE = {
+    "loss": ({"loss": "mean_squarred_error"}, {},
+             "models['a']: Could not interpret loss identifier: mean_sq"),
+    "arguments": ({"models": {"a": lambda units: None}}, {},
+                  "models['a'] fails to make its model: TypeError: "),
+    "metric": ({"metrics": ["acuracy"]}, {},
+               "models['a']: Could not interpret metric"),
+    "optimizer": ({"optimizer": "adamm"}, {},
+                  "models['a']: Could not interpret optimizer"),
+    "one_hot": ({"loss": "categorical_crossentropy"}, {}, "models['a']: "),
+    "input": ({"models": {"a": lambda: keras.Sequential([
+        keras.Input([5]), keras.layers.Dense(3, "softmax")])}}, {},
+              "models['a']: "),
+    "tokens": ({"models": {"a": lambda: keras.Sequential([
+        keras.layers.Embedding(2, 3), keras.layers.Flatten(),
+        keras.layers.Dense(3, "softmax")])}}, {"x": _Y[:, None]},
+               "models['a']: indices["),
+    "shape": ({"models": {"a": _two_outputs}, "loss": "mse"}, {},
+              "models['a']: "),
+    "held_out_shape": ({}, {"validation_data": (_X[:, :2], _Y)},
+                       "models['a']: "),
+    "two_of_a_class": ({"loss": None, "models": {
+        "a": _make(loss=keras.losses.Huber(1.)),
+        "b": _make(loss=keras.losses.Huber(2.))}}, {"y": np.eye(3)[_Y]},
+                       "of other values, or with other loss_weights: give"),
+    "two_loss_weights": ({"loss": None, "models": {
+        name: _make(loss="mse", optimizer="adam", loss_weights=[weight])
+        for name, weight in (("a", 1.), ("b", 2.))}}, {"y": np.eye(3)[_Y]},
+                         "or with other loss_weights: give the loss"),
+    "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
+                     "models['a'] of another call has the variable "),
+    "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
+    "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
+}
+
+
 class MistakesTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
-      (name, *mistake) for name, mistake in _MISTAKES.items())
+      (name, *mistake) for name, mistake in (
+          *_MISTAKES.items(), *level.first(list(_MORE.items()), 2)))
   def test_one_line(self, arguments, fit, expected):
     folder = self.create_tempdir().full_path
     arguments = dict({"models": {"a": _make()}, "loss": _SPARSE,

@@ -8,11 +8,11 @@ What happens is what `Model.fit` does on the same batches, with
 """
 
 from collections.abc import Callable, Iterator
+import contextlib
 import time
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
-from adanet.ensemble_search import callbacks
 from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import files
@@ -28,7 +28,6 @@ _SECS_BETWEEN_SAVES = 10.
 _SECS_OF_A_CALL = .5
 _FIRST_STEPS = 32
 
-Logs = dict[str, float]
 # Is called with the key of a network, and its record so far.
 Report = Callable[[files.Key, files.NetworkRecord], None]
 
@@ -45,21 +44,29 @@ class NetworkTask(NamedTuple):
       the network's name or of nothing; or None.
     epochs: int, after how many a network ends at the latest.
     patience: int, after how many epochs that are no better it ends.
-    settings: `KerasSettings` of the user's program.
+    settings: dict, `making.settings` of the user's program.
   """
   key: files.Key
   function: Any
   compiling: making.Compiling
   seed: int
-  callbacks: Any
-  epochs: int
-  patience: int
-  settings: making.KerasSettings
+  callbacks: Any = None
+  epochs: int = 1
+  patience: int = 1
+  settings: dict[str, Any] | None = None
 
   @property
   def owner(self) -> str:
     """How messages name the function."""
     return f"models[{self.key.function!r}]"
+
+  def seeded(self) -> Any:
+    """Returns the context in which the model is made and traced."""
+    return making.seeded(self.key.seed(self.seed))
+
+  def made(self) -> Any:
+    """Returns a new model, compiled."""
+    return making.made(self.owner, self.function, self.compiling)
 
 
 def _nothing(key, record):
@@ -68,12 +75,6 @@ def _nothing(key, record):
 
 def _never():
   return False
-
-
-def layouts(data: Any, check_size: int
-           ) -> tuple[steps_lib.Layout, steps_lib.Layout]:
-  """Returns the `Layout` of batches that train, and of held-out ones."""
-  return data.layout(), data.held_out.layout(check_size)
 
 
 class Network:
@@ -90,71 +91,59 @@ class Network:
     layouts: the `Layout` of batches that train, and of held-out ones.
     steps: `Steps`, the functions of the model.
     record: `files.NetworkRecord`, of the epochs so far.
-    step: int, how many steps it took in the epoch that is not over.
   """
 
   def __init__(self, task: NetworkTask, data: Any, device: str | None = None):
     """Makes the model, and traces its functions; the data are not read yet.
 
     Call it in the thread that Keras's settings are of. The functions may run in
-    any other.
-
-    Args:
-      task: what to train.
-      data: `RowData` or `StreamData`.
-      device: str, the name of a device; None for TensorFlow's choice.
+    any other. `data` are `RowData` or `StreamData`.
 
     Raises:
       ValueError: the model cannot be made, or does not take the data.
     """
-    self.task = task
     self.device = device
-    self._data = data
+    self._begin_record(task, data)
     self._make()
+
+  def _begin_record(self, task: NetworkTask, data: Any) -> None:
+    self.task = task
+    self._data = data
+    self.record = files.NetworkRecord()
+    self._best: Any = None
+    self._steps_of_call = _FIRST_STEPS
+    self._logs: Any = {}  # Of the last call.
+    self._callbacks: Any = keras.callbacks.CallbackList()
 
   @devices.on_own_device
   def _make(self):
     task, data = self.task, self._data
-    seed = task.key.seed(task.seed)
-    with making.seeded(seed) as generators:
-      self.model = making.made(task.owner, task.function, task.compiling)
+    with task.seeded() as generators:
+      self.model = task.made()
       self.architecture = digests.Digest().of_model(self.model, task.function)
       self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
-      self.layouts = layouts(data, self.check_size)
-      self.steps = steps_lib.Steps(self.model, *self.layouts, seed)
+      self.layouts = data.layout(), data.held_out.layout(self.check_size)
+      self.steps = steps_lib.Steps(
+          self.model, *self.layouts, task.key.seed(task.seed))
       try:
         self.steps.trace()
       except Exception as error:
-        owner = (task.owner if len(data.layout().structure) > 1 else
+        owner = (task.owner if len(self.layouts[0].structure) > 1 else
                  f"y=None, and {task.owner} needs labels")
         raise ValueError(f"{owner}: {words.one_line(error)}") from error
       self.draws_seeds_alone = generators.draw_seeds_alone()
-    self._begin_record()
     # What a new model has beside its own variables.
     self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
         *getattr(self.model.optimizer, "variables", ()),
         *self.model.metrics_variables)]
 
-  def _begin_record(self) -> None:
-    self.record = files.NetworkRecord()
-    self._best: Any = None
-    self.step = 0  # Of the epoch that is not over.
-    self._steps_of_call = _FIRST_STEPS
-    self._logs: dict[str, Any] = {}  # Of the last call.
-    self._callbacks = callbacks.none()
-
   @devices.on_own_device
   def begin_anew(self, task: NetworkTask, data: Any, values: list) -> None:
     """Becomes another network of the same function; see `reuse`.
 
-    Args:
-      task: what to train.
-      data: of the same layout.
-      values: list with arrays for all variables of the model.
+    The data have the same layout; `values` are for all variables of the model.
     """
-    self.task = task
-    self._data = data
-    self._begin_record()
+    self._begin_record(task, data)
     for variable, value in (
         *zip(self.model.variables, values), *self._fresh):
       variable.assign(value)
@@ -162,29 +151,26 @@ class Network:
   @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
     """Goes on from the files of a folder, if it has any."""
-    state = folder.state()
-    if state is not None:
-      self._resume(folder, *state)
+    model, record = self.model, folder.running()
+    if record is not None and folder.has_state(record):
+      self.record = record
+      if record.epochs:
+        model.load_weights(folder.saved(record, files.BEST))
+        self._best = model.get_weights()
+      model.load_weights(folder.saved(record, files.LAST))
+      for variable, value in zip(_states(model), record.states):
+        variable.assign(np.asarray(value, variable.dtype))
+      # This call of fit may have fewer epochs, or less patience.
+      self._end_if_over()
     if self.record.ended:
       return
-    self._callbacks = callbacks.of_network(
-        self.task.callbacks, self.task.key.name, self.model, self.task.epochs)
-    self.model.stop_training = False
+    self._callbacks = keras.callbacks.CallbackList(
+        making.made_callbacks(self.task.callbacks, self.task.key.name),
+        model=model, verbose=0, epochs=self.task.epochs, steps=None)
+    model.stop_training = False
     self._callbacks.on_train_begin()
-    if self.step:
+    if self.record.step:
       self._callbacks.on_epoch_begin(len(self.record.epochs))
-
-  def _resume(self, folder, record, step, states):
-    self.record = record
-    if record.epochs:
-      self.model.load_weights(folder.path(files.BEST))
-      self._best = self.model.get_weights()
-    self.model.load_weights(folder.path(files.LAST))
-    self.step = step
-    for variable, value in zip(_states(self.model), states):
-      variable.assign(np.asarray(value, variable.dtype))
-    # This call of fit may have fewer epochs, or less patience.
-    self._end_if_over()
 
   @devices.on_own_device
   def train(self, folder: files.Folder, report: Report = _nothing,
@@ -193,7 +179,8 @@ class Network:
     """Trains until the end; returns the record, or None if it was stopped."""
     saved = time.monotonic()
     while not self.record.ended:
-      for flat, rows in self._data.calls(len(self.record.epochs), self.step):
+      for flat, rows in self._data.calls(
+          len(self.record.epochs), self.record.step):
         if not self.take(flat, rows, is_stopped):
           self.save(folder)
           return None
@@ -213,22 +200,23 @@ class Network:
   def take(self, flat: list, rows: np.ndarray,
            is_stopped: Callable[[], bool] = _never) -> bool:
     """Takes a step for each batch; returns False if it was stopped before."""
-    if not self.step:
+    record = self.record
+    if not record.step:
       self.model.reset_metrics()
-      self._callbacks.on_epoch_begin(len(self.record.epochs))
+      self._callbacks.on_epoch_begin(len(record.epochs))
     done = 0
     while done < len(rows):
       if is_stopped():
         return False
       began = time.monotonic()
       some = rows[done:done + self._steps_of_call]
-      logs = self._called(self.steps.train, flat, some)
-      done += len(some)
-      self.step += len(some)
       # The values are there when the call has ended.
-      self._logs = keras.tree.map_structure(np.asarray, logs)
+      self._logs = keras.tree.map_structure(
+          np.asarray, self._called(self.steps.train, flat, some))
+      done += len(some)
+      record.step += len(some)
       secs = time.monotonic() - began
-      self.record.seconds += secs
+      record.seconds += secs
       if len(some) == self._steps_of_call and secs < _SECS_OF_A_CALL / 2:
         self._steps_of_call *= 2
       elif secs > 2 * _SECS_OF_A_CALL:
@@ -247,11 +235,12 @@ class Network:
   def end_epoch(self) -> None:
     """Checks the network on held-out rows, and keeps the values of its best."""
     began = time.monotonic()
-    if not self.step:
+    record = self.record
+    if not record.step:
       raise ValueError("x has no batches in an epoch: expected at least one.")
     trained = self.steps.logs("train_step", self._logs)
     self._callbacks.on_test_begin()
-    checked = self.checked()
+    checked = self._checked()
     self._callbacks.on_test_end(checked)
     logs = {**trained, **{
         "val_" + name: value for name, value in checked.items()}}
@@ -259,13 +248,12 @@ class Network:
       raise ValueError(
           f"{self.task.owner}: its test_step returns {sorted(checked)}: "
           "expected a loss, by which it is checked.")
-    self.step = 0
-    record = self.record
+    record.step = 0
     # Before EarlyStopping, as in a list of callbacks that ends in it.
     self._callbacks.on_epoch_end(len(record.epochs), logs)
+    best = record.best_loss
     record.epochs.append(steps_lib.flat_logs(logs))
-    value, best = logs["val_loss"], record.best_loss
-    if best is None or value < best:
+    if best is None or logs["val_loss"] < best:
       record.best_epoch = len(record.epochs)
       self._best = self.model.get_weights()
     self._end_if_over()
@@ -275,15 +263,13 @@ class Network:
 
   def _end_if_over(self):
     """Ends the network if it has had enough epochs."""
-    record = self.record
-    epochs = len(record.epochs)
-    if epochs - record.best_epoch >= self.task.patience:
-      record.ended = files.PATIENCE
+    epochs = len(self.record.epochs)
+    if epochs - self.record.best_epoch >= self.task.patience:
+      self.record.ended = files.PATIENCE
     elif epochs >= self.task.epochs:
-      record.ended = files.EPOCHS
+      self.record.ended = files.EPOCHS
 
-  @devices.on_own_device
-  def checked(self) -> Logs:
+  def _checked(self):
     """Returns the logs of a check on held-out rows."""
     self.model.reset_metrics()
     logs = {}
@@ -293,56 +279,41 @@ class Network:
     return self.steps.logs("test_step", logs)
 
   @devices.on_own_device
-  def loss_of_training(self) -> float:
-    """Returns the loss after the first steps: a trial, of a network to drop."""
-    for flat, rows in self._data.calls(0):
-      self.take(flat, rows[:_FIRST_STEPS])
-      break
-    return float(self._logs.get("loss", 0.))
+  def loss_of(self, rows: rows_lib.Rows) -> float:
+    """Returns the loss of the first of some rows; the model stays as it is.
 
-  @devices.on_own_device
-  def example(self) -> files.HeldOutPredictions:
-    """Returns predictions of the right shapes; the values mean nothing."""
-    rows = getattr(self._data.held_out, "rows", None)
-    if rows is not None and not self.model.run_eagerly:
-      outputs, masks = (
-          self.steps.predict.get_concrete_function().structured_outputs)
-      shapes = [one.shape[1:] for one in (*outputs, *masks) if one is not None]
-      if all(shape.is_fully_defined() for shape in shapes):
-        return files.HeldOutPredictions(self.steps.outputs, *(
-            [None if one is None else np.zeros(
-                [len(rows), *one.shape[1:]], _plain(one.dtype))
-             for one in some] for some in (outputs, masks)))
-    return self.predictions()
-
-  @devices.on_own_device
-  def sample(self) -> tuple[Any, list]:
-    """Returns x of the first held-out batch, and the outputs for it.
-
-    The model stays as it is, also if it counts or draws when it predicts.
+    Returns 0 if the rows have another layout than those that are held out.
     """
-    states = self.model.non_trainable_variables
-    before = list(map(keras.ops.convert_to_numpy, states))
-    flat, rows = next(self._data.held_out.calls(self.check_size))
-    outputs = list(map(np.asarray, self._called(
-        self.steps.predict, flat, rows[0])[0]))
-    for variable, value in zip(states, before):
-      variable.assign(value)
-    reset_states(self.model)
-    return self._data.held_out.layout(self.check_size).packed(
-        steps_lib.readable(one)(tf.constant(rows[0])) for one in flat
-    )[0], outputs
+    if rows.layout(self.check_size)[:2] != self.layouts[1][:2]:
+      return 0.
+    self.model.reset_metrics()
+    flat, numbers = next(rows.calls(self.check_size))
+    with kept_states(self.model):
+      logs = self._called(self.steps.check, flat, np.resize(
+          numbers[0], self.check_size))
+    return self.steps.logs("test_step", logs).get("loss", np.nan)
 
+  @devices.on_own_device
+  def sample(self) -> tuple[Any, files.HeldOutPredictions]:
+    """Returns x of the first held-out batch, and the predictions for it."""
+    flat, rows = next(self._data.held_out.calls(self.check_size))
+    batch = self.layouts[1].packed(
+        rows_lib.readable(one)(tf.constant(rows[0])) for one in flat)
+    with kept_states(self.model):
+      return batch[0], self._predicted([(flat, rows[:1])])
+
+  @devices.on_own_device
   def predictions(self) -> files.HeldOutPredictions:
     """Returns the predictions of the held-out rows."""
-    parts = []
-    for flat, rows in self._data.held_out.calls(self.check_size):
-      for some in rows:
-        parts.append(self._called(self.steps.predict, flat, some))
+    return self._predicted(self._data.held_out.calls(self.check_size))
+
+  def _predicted(self, calls):
+    parts = [self._called(self.steps.predict, flat, some)
+             for flat, rows in calls for some in rows]
     try:
       outputs, masks = (
-          [None if some[0] is None else _joined(some) for some in zip(*lists)]
-          for lists in zip(*parts))
+          [None if some[0] is None else np.concatenate(list(map(_plain, some)))
+           for some in zip(*lists)] for lists in zip(*parts))
     except ValueError as error:
       raise ValueError(
           f"{self.task.owner} returns outputs whose shapes differ from batch "
@@ -365,30 +336,23 @@ class Network:
   def finish(self, folder: files.Folder) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
     model, record = self.model, self.record
-    optimizer = model.optimizer
-    if isinstance(optimizer, keras.optimizers.Optimizer):
-      optimizer.finalize_variable_values(model.trainable_variables)
+    if isinstance(model.optimizer, keras.optimizers.Optimizer):
+      model.optimizer.finalize_variable_values(model.trainable_variables)
     self._callbacks.on_train_end(record.epochs[-1])
     model.set_weights(self._best)
     reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
-    folder.write_best(model)
-    folder.write_predictions(self.predictions())
+    predictions = self.predictions()
     record.predict_seconds = self._predict_seconds()
-    folder.write_end(record)
+    folder.write_end(model, predictions, record)
     return record
 
   @devices.on_own_device
   def save(self, folder: files.Folder) -> None:
     """Writes what the network needs to go on to the last bit."""
-    model = self.model
-    if self._best is not None:
-      now = model.get_weights()
-      model.set_weights(self._best)
-      folder.write_best(model)
-      model.set_weights(now)
-    folder.write_last(model, self.record, self.step, [
-        np.asarray(one).tolist() for one in _states(model)])
+    self.record.states = [np.asarray(one).tolist() for one in _states(
+        self.model)]
+    folder.save(self.model, self._best, self.record)
 
 
 def _states(model):
@@ -419,16 +383,22 @@ def reset_states(model: Any) -> None:
       layer.reset_state()
 
 
-def _plain(dtype):
-  """Returns the type of predictions: NumPy's, and no low precision."""
-  return (np.float32 if dtype in (tf.bfloat16, tf.float16) else
-          dtype.as_numpy_dtype)
+@contextlib.contextmanager
+def kept_states(model: Any):
+  """Keeps a model as it is, also if it counts or draws when it predicts."""
+  before = [(one, keras.ops.convert_to_numpy(one))
+            for one in model.non_trainable_variables]
+  yield
+  for variable, value in before:
+    variable.assign(value)
+  reset_states(model)
 
 
-def _joined(tensors):
-  """Returns an array of some tensors."""
-  return np.concatenate([np.asarray(one).astype(_plain(one.dtype), copy=False)
-                         for one in tensors])
+def _plain(tensor):
+  """Returns predictions as an array of NumPy's types, not of low precision."""
+  array = np.asarray(tensor)
+  return (array.astype("float32") if array.dtype.name in (
+      "bfloat16", "float16") else array)
 
 
 def fixed_size(model: Any) -> int | None:

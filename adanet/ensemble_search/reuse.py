@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network that has ended lends its model to another one of its function.
 
-To trace a model takes longer than to train it on few rows. So the next network
-of a function, in another fold or iteration, gets its own values, and the model
-that was traced. The figures are those of a model of its own, to the last bit:
-where that is not sure, the network is traced.
+To trace a model takes longer than to train it on few rows: in a search with
+folds, every fourth second. So the next network of a function, in another fold
+or iteration, gets its own values, and the model that was traced. The figures
+are those of a model of its own, to the last bit: where that is not sure, the
+network is traced.
 """
 
 from typing import Any
@@ -14,7 +15,6 @@ from adanet import tf_compat
 from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import ensemble_model
-from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import steps as steps_lib
 
@@ -29,12 +29,7 @@ class EndedNetworks:
     self._networks: list[tuple[Any, network_lib.Network]] = []
 
   def add(self, key: Any, network: network_lib.Network) -> None:
-    """Keeps a network.
-
-    Args:
-      key: what a network must have in common with this one.
-      network: has ended.
-    """
+    """Keeps a network that has ended, for others of the same key."""
     if _is_traced_alike(network):
       self._networks.append((key, network))
     while len(self._networks) > _MAX_NETWORKS or sum(
@@ -45,15 +40,11 @@ class EndedNetworks:
             device: str | None) -> network_lib.Network | None:
     """Returns a network that begins anew for a task; None if there is none.
 
-    Args:
-      key: as `add` got it.
-      task: what to train.
-      data: `RowData` or `StreamData`.
-      device: str, where the network is to train: its variables cannot move.
+    It was on the same device: its variables cannot move.
     """
     for i, (other, network) in enumerate(self._networks):
-      if other == key and network.device == device and (
-          network.layouts == network_lib.layouts(data, network.check_size)):
+      if other == key and network.device == device and network.layouts == (
+          data.layout(), data.held_out.layout(network.check_size)):
         self._networks.pop(i)
         return network if _begins_anew(network, task, data) else None
     return None
@@ -87,9 +78,8 @@ def _is_traced_alike(network):
 def _begins_anew(network, task, data):
   """Gives a network the values of a new model; returns whether that is right.
   """
-  with devices.scope(network.device), making.seeded(
-      task.key.seed(task.seed)) as generators:
-    model = making.made(task.owner, task.function, task.compiling)
+  with devices.scope(network.device), task.seeded() as generators:
+    model = task.made()
     architecture = digests.Digest().of_model(model, task.function)
     if not model.built:
       model(ensemble_model.inputs(data.layout(), [model]))

@@ -7,28 +7,102 @@ A process has each array once on each device. A large memmap goes in by chunks.
 
 from collections.abc import Iterator
 import dataclasses
-import functools
-import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import devices
-from adanet.ensemble_search import steps
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 #: Rows of a held-out batch, of networks and of ensembles alike.
 CHECK_SIZE = 256
-# Held-out rows by which a function of another program is checked.
-_SAMPLE_SIZE = 32
 #: Bytes of a chunk of batches.
 CHUNK_BYTES = 32 << 20
-# Data of an executor's tasks: the last ones of this process.
-_of_process: dict[str, Any] = {}
 
 # Tensors, and the numbers of the rows of some batches in them.
 Call = tuple[list, np.ndarray]
+
+
+class Layout(NamedTuple):
+  """What is known about batches before there is one.
+
+  Attributes:
+    structure: a batch as `Model.train_step` takes it, `(x, y, weights)` or its
+      beginning, with anything for each array.
+    specs: list with the `TypeSpec` of each array that is not None: of any
+      number of rows.
+    size: int, the rows of a batch, if all have the same, or None. Keras traces
+      a model with one or the other, too.
+  """
+  structure: Any
+  specs: list
+  size: int | None
+
+  def packed(self, flat):
+    """Returns a batch with these arrays."""
+    rest = iter(flat)
+    return mapped(lambda _: next(rest), self.structure)
+
+
+def mapped(function, *structures):
+  """Returns a structure of what a function returns of arrays; None stays."""
+  return keras.tree.map_structure(
+      lambda *some: None if some[0] is None else function(*some), *structures)
+
+
+def flat_arrays(structure: Any) -> list:
+  """Returns the arrays of a structure, without the Nones."""
+  return [one for one in keras.tree.flatten(structure) if one is not None]
+
+
+def layout_of(batch: Any, specs: list, size: int | None) -> Layout:
+  """Returns the `Layout` of a batch of arrays or specs."""
+  return Layout(mapped(lambda _: 0, batch), specs, size)
+
+
+def spec_of(array: Any) -> Any:
+  """Returns the spec of an array or a tensor with any number of rows."""
+  if isinstance(array, (tf.RaggedTensor, tf.SparseTensor)):
+    return with_rows(tf.type_spec_from_value(array))
+  return tf.TensorSpec([None, *array.shape[1:]], array.dtype)
+
+
+def with_rows(spec: Any) -> Any:
+  """Returns the spec of a batch with any number of rows."""
+  shape = [None, *spec.shape[1:]]
+  if isinstance(spec, tf.RaggedTensorSpec):
+    return tf.RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank,
+                               spec.row_splits_dtype)
+  return type(spec)(shape, spec.dtype)
+
+
+def readable(array):
+  """Returns a function of row numbers that reads these rows of an array."""
+  if isinstance(array, np.ndarray):
+    return lambda rows: arrays.tensor(array[rows])
+  if not isinstance(array, tf.SparseTensor):
+    return lambda rows: tf.gather(array, rows, axis=0)
+  # TensorFlow gathers no rows of a sparse tensor, but those of ragged ones.
+  numbers, columns = array.indices[:, 0], array.indices[:, 1:]
+  columns, values = (
+      tf.RaggedTensor.from_value_rowids(one, numbers, array.dense_shape[0])
+      for one in (columns, array.values))
+
+  def read(rows):
+    some = tf.gather(columns, rows)
+    return tf.SparseTensor(
+        tf.concat([some.value_rowids()[:, None], some.flat_values], 1),
+        tf.gather(values, rows).flat_values,
+        [rows.shape[0] or tf.shape(rows, tf.int64)[0], *array.shape[1:]])
+
+  return read
+
+
+def joined(tensors: Any) -> Any:
+  """Returns tensors with the rows of all, one after the other."""
+  return (tf.sparse.concat(0, list(tensors)) if isinstance(
+      tensors[0], tf.SparseTensor) else tf.concat(list(tensors), 0))
 
 
 def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
@@ -38,6 +112,10 @@ def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
     yield rows[:whole].reshape(-1, size)
   if whole < len(rows):
     yield rows[whole:][None]
+
+
+def _tensors(batch):
+  return list(map(arrays.tensor, flat_arrays(batch)))
 
 
 class Rows:
@@ -54,11 +132,7 @@ class Rows:
     """
     self.batch = batch
     self.rows = rows
-    self._tensors = tensors or devices.TensorsOfDevices(
-        lambda: list(map(arrays.tensor, steps.flat_arrays(batch))))
-
-  def __reduce__(self):
-    return Rows, (self.batch, self.rows)
+    self._tensors = tensors or devices.TensorsOfDevices(_tensors, batch)
 
   def others(self, rows: np.ndarray) -> "Rows":
     """Returns other rows of the same arrays, which have the same tensors."""
@@ -69,19 +143,17 @@ class Rows:
 
     Returns None if the arrays are too large.
     """
-    return None if any(map(arrays.is_large, steps.flat_arrays(
+    return None if any(map(arrays.is_large, flat_arrays(
         self.batch))) else self._tensors.here()
 
-  def layout(self, size: int) -> steps.Layout:
+  def layout(self, size: int) -> Layout:
     """Returns the `Layout` of batches of some size."""
-    return steps.Layout(
-        keras.tree.map_structure(
-            lambda one: None if one is None else 0, self.batch),
-        [self._spec(one) for one in steps.flat_arrays(self.batch)],
+    return layout_of(
+        self.batch, [self._spec(one) for one in flat_arrays(self.batch)],
         size if len(self.rows) % size == 0 else None)
 
   def _spec(self, array):
-    spec = steps.spec_of(array)
+    spec = spec_of(array)
     return (tf.TensorSpec(spec.shape, keras.config.floatx())
             if spec.dtype.is_floating and isinstance(array, np.ndarray) else
             spec)
@@ -90,14 +162,11 @@ class Rows:
            ) -> Iterator[Call]:
     """Yields tensors with the row numbers of batches, the last one smaller.
 
-    Args:
-      size: int, the rows of a batch.
-      order: array of int, the rows; None for the order of the data.
-      start: int, how many batches to skip.
+    `order` are the rows, of which the first `start` batches are left out.
     """
     order = self.rows if order is None else order
-    flat = steps.flat_arrays(self.batch)
     tensors = self.tensors()
+    flat = flat_arrays(self.batch)
     for rows in in_batches(order[start * size:], size):
       if tensors is not None:
         yield tensors, rows
@@ -107,36 +176,24 @@ class Rows:
       count = max(1, CHUNK_BYTES // max(1, row_bytes * size))
       for i in range(0, len(rows), count):
         some = rows[i:i + count]
-        yield ([_taken(one, some.reshape(-1)) for one in flat],
+        yield ([readable(one)(some.reshape(-1)) for one in flat],
                np.arange(some.size, dtype=np.int32).reshape(some.shape))
 
-  def labels(self) -> tuple[Any, Any]:
-    """Returns the labels of these rows and their weights, or None, as tensors.
-    """
-    parts = [keras.tree.map_structure(
-        lambda one: None if one is None else _taken(one, self.rows), part)
-             for part in self.batch[1:]]
+  def labels(self) -> tuple:
+    """Returns the labels and weights of these rows, or None, as tensors."""
+    parts = mapped(lambda one: readable(one)(self.rows), self.batch[1:])
     return (*parts, None, None)[:2]
-
-
-def _taken(array, rows):
-  """Returns some rows of an array as a tensor."""
-  if isinstance(array, np.ndarray):
-    return arrays.tensor(array[rows])
-  return steps.readable(array)(rows)
 
 
 class Batches:
   """Batches of a dataset that are no arrays, because their shapes differ."""
 
-  def __init__(self, structure: Any, specs: list, size: int | None,
-               calls: list[Call]):
-    self._layout = steps.Layout(structure, specs, size)
-    self._calls = [
-        (devices.TensorsOfDevices(functools.partial(list, flat)), rows)
-        for flat, rows in calls]
+  def __init__(self, layout: Layout, calls: list[Call]):
+    self._layout = layout
+    self._calls = [(devices.TensorsOfDevices(list, flat), rows)
+                   for flat, rows in calls]
 
-  def layout(self, size: int) -> steps.Layout:
+  def layout(self, size: int) -> Layout:
     del size  # These have their own.
     return self._layout
 
@@ -145,154 +202,52 @@ class Batches:
     for tensors, rows in self._calls:
       yield tensors.here(), rows
 
-  def labels(self) -> tuple[Any, Any]:
-    """Returns the labels of all rows and their weights, or None, as tensors.
+  def labels(self) -> tuple:
+    """Returns the labels and weights of all rows, or None, as tensors.
 
     Raises:
       ValueError: they have several shapes.
     """
-    batches = [self._layout.packed(tensors.here())[1:]
-               for tensors, _ in self._calls]
+    batches = [(*self._layout.packed(flat), None, None)[1:3]
+               for flat, _ in self.calls(0)]
     try:
-      parts = [keras.tree.map_structure(
-          lambda *some: None if some[0] is None else tf.concat(some, 0),
-          *(batch[i] for batch in batches)) for i in range(len(batches[0]))]
+      return joined_labels(batches)
     except tf.errors.InvalidArgumentError:
       raise ValueError(
           "validation_data has labels whose shapes differ from batch to batch: "
           "expected one shape, because ensembles are judged on all.") from None
-    return (*parts, None, None)[:2]
 
 
-def joined_labels(parts: list) -> tuple[Any, Any]:
-  """Returns the labels and weights of some `Rows` as those of one."""
-  y, weights = zip(*(one.labels() for one in parts))
-
-  def joined(some):
-    return None if some[0] is None else keras.tree.map_structure(
-        lambda *flat: None if flat[0] is None else tf.concat(flat, 0), *some)
-
-  return joined(y), joined(weights)
+def joined_labels(parts: list[tuple]) -> tuple:
+  """Returns labels and weights of several parts of the rows as those of all."""
+  return mapped(lambda *some: joined(some), *parts)
 
 
-def sample_of(held_out: Any, layout: steps.Layout) -> list:
-  """Returns the first rows of x of held-out data, as `arrays.parts`."""
-  flat, rows = next(iter(held_out.calls(_SAMPLE_SIZE)))
-  count = len(steps.flat_arrays(layout.structure[0]))
-  return [arrays.parts(_taken(one, rows[0][:_SAMPLE_SIZE]))
-          for one in flat[:count]]
-
-
+@dataclasses.dataclass
 class RowData:
   """Arrays that train, and held-out ones.
 
   Attributes:
+    trained: `Rows`.
     held_out: `Rows` or `Batches`.
-    is_shared: bool, whether networks that train together read the data once.
+    batch_size: int, the rows of a step.
+    seed: int, of the order of the rows.
+    source: None: there is no dataset that networks read together.
   """
-  is_shared = False
+  trained: Rows
+  held_out: Any
+  batch_size: int
+  seed: int
+  source: Any = None
 
-  def __init__(self, trained: Rows, held_out: Any, batch_size: int, seed: int):
-    self.trained = trained
-    self.held_out = held_out
-    self._batch_size = batch_size
-    self._seed = seed
-
-  def layout(self) -> steps.Layout:
-    return self.trained.layout(self._batch_size)
+  def layout(self) -> Layout:
+    return self.trained.layout(self.batch_size)
 
   def order(self, epoch: int) -> np.ndarray:
     """Returns the rows of an epoch: for all networks in the same order."""
-    return np.random.RandomState([self._seed, epoch]).permutation(
+    return np.random.RandomState([self.seed, epoch]).permutation(
         self.trained.rows)
 
   def calls(self, epoch: int, start: int = 0) -> Iterator[Call]:
     """Yields the batches of an epoch behind the first `start` ones."""
-    return self.trained.calls(self._batch_size, self.order(epoch), start)
-
-  def saved(self, folder: str) -> "SavedRows":
-    """Writes all arrays to a folder, once; returns what a worker reads."""
-    os.makedirs(folder, exist_ok=True)
-
-    def written(array):
-      if array is None:
-        return None
-      if isinstance(array, np.memmap) and array.filename:
-        return _ArrayFile(array.filename, memmap=(
-            array.dtype.str, array.shape, array.offset))
-      divided = arrays.parts(array)
-      path = os.path.join(folder, arrays.digest(array)) + (
-          ".npy" if len(divided) == 1 else ".npz")
-      if not os.path.exists(path):
-        temporary = f"{path}.{os.getpid()}.new"
-        with open(temporary, "wb") as file:
-          if len(divided) == 1:
-            np.save(file, divided[0])
-          else:
-            np.savez(file, *divided)
-        os.replace(temporary, path)
-      return _ArrayFile(path, None if len(divided) == 1 else
-                        steps.spec_of(array))
-
-    parts = {}
-    for name, rows in (("trained", self.trained), ("held_out", self.held_out)):
-      if not isinstance(rows, Rows):
-        raise TypeError("validation_data has batches of several shapes, which "
-                        "an executor cannot get: give arrays.")
-      parts[name] = (keras.tree.map_structure(written, rows.batch), rows.rows)
-    return SavedRows(folder, parts, self._batch_size, self._seed)
-
-
-class SavedRows:
-  """Arrays in files, for a worker of an executor."""
-
-  def __init__(self, folder: str, parts: Any, batch_size: int, seed: int):
-    self._folder = folder
-    self._parts = parts
-    self._rest = batch_size, seed
-
-  def loaded(self) -> RowData:
-    """Returns the data, whose tensors this process has once on each device."""
-    keys = [repr((self._folder, batch)) for batch, _ in self._parts.values()]
-    if not set(keys) <= set(_of_process):
-      _of_process.clear()
-    found = []
-    for key, (batch, rows) in zip(keys, self._parts.values()):
-      if key not in _of_process:
-        _of_process[key] = Rows(_mapped(
-            lambda one: None if one is None else _read(one), batch), rows)
-      found.append(_of_process[key].others(rows))
-    trained, held_out = found
-    return RowData(trained, held_out, *self._rest)
-
-
-@dataclasses.dataclass(frozen=True)
-class _ArrayFile:
-  """A file with an array, or with the parts of a tensor of a spec.
-
-  `memmap` has the type, the shape and the offset of a user's own file.
-  """
-  path: str
-  spec: Any = None
-  memmap: Any = None
-
-
-def _mapped(function, value):
-  """Returns a structure whose files became arrays."""
-  if value is None or isinstance(value, _ArrayFile):
-    return function(value)
-  if isinstance(value, dict):
-    return {key: _mapped(function, one) for key, one in value.items()}
-  return type(value)(_mapped(function, one) for one in value)
-
-
-def _read(file):
-  """Returns the array of a file that `RowData.saved` wrote or named."""
-  path = file.path
-  if file.memmap is not None:
-    dtype, shape, offset = file.memmap
-    return np.memmap(path, dtype, "r", offset, shape)
-  if file.spec is None:
-    return np.load(path, mmap_mode="r")
-  with np.load(path) as opened:
-    return arrays.of_parts(file.spec, list(opened.values()))
+    return self.trained.calls(self.batch_size, self.order(epoch), start)

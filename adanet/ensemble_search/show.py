@@ -4,7 +4,6 @@
 
 from collections.abc import Iterator
 import contextlib
-import math
 import os
 import sys
 import threading
@@ -26,14 +25,6 @@ def _number(value):
 def _seconds(secs):
   return (f"{secs:.1f} s" if secs < 60 else
           f"{int(secs // 60)}:{secs % 60:02.0f}")
-
-
-def _of_epoch(key, record):
-  """Returns the cells of a network that trains."""
-  epoch = len(record.epochs)
-  last = record.epochs[-1]
-  return [key.name, f"epoch {epoch}", f"val_loss {_number(last['val_loss'])}",
-          f"best {_number(record.best_loss)}", _seconds(record.seconds)]
 
 
 def _is_notebook() -> bool:
@@ -93,7 +84,9 @@ class SearchDisplay:
   def epoch(self, key: files.Key, record: files.NetworkRecord) -> None:
     """Shows an epoch of a network."""
     with self._lock:
-      cells = _of_epoch(key, record)
+      cells = [key.name, f"epoch {len(record.epochs)}",
+               f"val_loss {_number(record.epochs[-1]['val_loss'])}",
+               f"best {_number(record.best_loss)}", _seconds(record.seconds)]
       if self._verbose == 2:
         self.line("  ".join(cells))
       if record.ended:
@@ -133,29 +126,22 @@ class SearchDisplay:
     else:
       self._handle = display.display(shown, display_id=True)
 
-  def interrupted(self) -> None:
-    """Shows that all is saved."""
-    self.line("Stopped. What was trained is saved: call fit again to go on.")
-
   def ended(self, found: history_lib.SearchHistory, is_stopped: bool) -> None:
     """Shows the ensemble."""
-    rows = found.rows()
     if is_stopped:
       left = sum(not one.ended for one in found.networks)
-      self.line(
-          "max_seconds is over. " + (
-              f"{left} network{'s have' if left != 1 else ' has'} not ended. "
-              if left else "") +
-          "What was trained is saved: call fit again to go on.")
+      self.line(f"max_seconds is over; networks that have not ended: {left}. "
+                "What was trained is saved: call fit again to go on.")
     if not found.ensemble:
       return
+    best = found.rows()[1]
+    loss = found.ensemble["val_loss"]
+    gain = 100 * (1 - loss / best["val_loss"]) if best["val_loss"] else 0
     count = sum(bool(one.weight) for one in found.members)
-    loss, best = (row["val_loss"] for row in rows[:2])
-    gain = 100 * (1 - loss / best) if best and math.isfinite(best) else 0
+    kind = "model" if found.networks[0].fold is not None else "network"
     self.line(
-        f"ensemble of {count}: val_loss {_number(loss)}, best "
-        f"{'model' if found.networks[0].fold is not None else 'network'} "
-        f"{rows[1]['name']} {_number(best)}" + (
+        f"ensemble of {count}: val_loss {_number(loss)}, best {kind} "
+        f"{best['name']} {_number(best['val_loss'])}" + (
             f" ({gain:.1f} % less)" if count > 1 and gain > 0 else ""))
 
 
