@@ -87,7 +87,8 @@ class FingerprintCheckTest(parameterized.TestCase):
     self._model_dir = model_dir_lib.ModelDir(self.create_tempdir().full_path)
     # Packages may be loaded meanwhile.
     self.enter_context(mock.patch.object(
-        fingerprint_check.fingerprint.versions, "loaded", return_value={}))
+        fingerprint_check.fingerprint.runtime, "loaded_versions",
+        return_value={}))
 
   def _check(self, head="Head", number=0, graphs=None, later=None,
              **arguments):
