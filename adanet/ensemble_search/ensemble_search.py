@@ -102,7 +102,7 @@ class EnsembleSearch:
     self._given = making.Compiling(
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
     # What the ensemble is compiled with; None before it is known.
-    self._judged = None if loss is None else self._given
+    self._judged: Any = None if loss is None else self._given
     words.check_seed(seed)
     self._seed = seed
     # Resolved once, because the program may change its working directory.

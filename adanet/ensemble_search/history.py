@@ -146,9 +146,10 @@ class SearchHistory(NamedTuple):
           **{name: getattr(one, name) for name in (
               "parameters", "predict_seconds", "seconds", "ended")}}
                for one in member.networks]
-    own = {one.name: one.own_val_loss for one in known if one.best_epoch}
+    own = {one.name: one.own_val_loss for one in known
+           if one.own_val_loss is not None}
     if any(abs(one.values["val_loss"] - own[one.name]) > 1e-4 * abs(
-        own[one.name]) for one in known if one.best_epoch):
+        own[one.name]) for one in known if one.name in own):
       for row in rows:
         row["own_val_loss"] = own.get(row["name"])
     return rows

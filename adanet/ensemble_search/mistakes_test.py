@@ -217,6 +217,9 @@ _MORE = {
         name: _make(loss="mse", optimizer="adam", loss_weights=[weight])
         for name, weight in (("a", 1.), ("b", 2.))}}, {"y": np.eye(3)[_Y]},
                          "or with other loss_weights: give the loss"),
+    "batches_of_folds": ({"models": {"a": lambda: keras.Sequential([
+        keras.Input([4], 10), keras.layers.Dense(3, "softmax")])}}, {
+            "folds": 3, "batch_size": 10}, "models['a'] takes batches of 10"),
     "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
                      "models['a'] of another call has the variable "),
     "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),

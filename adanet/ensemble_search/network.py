@@ -53,7 +53,7 @@ class NetworkTask(NamedTuple):
   callbacks: Any = None
   epochs: int = 1
   patience: int = 1
-  settings: dict[str, Any] | None = None
+  settings: dict[str, Any] = {}
 
   @property
   def owner(self) -> str:
@@ -384,7 +384,7 @@ def reset_states(model: Any) -> None:
 
 
 @contextlib.contextmanager
-def kept_states(model: Any):
+def kept_states(model: Any) -> Iterator[None]:
   """Keeps a model as it is, also if it counts or draws when it predicts."""
   before = [(one, keras.ops.convert_to_numpy(one))
             for one in model.non_trainable_variables]

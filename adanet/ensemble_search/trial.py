@@ -70,6 +70,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
         devices.least_loaded(runtime.gpu_names(), used))
     used.append(network.device)
     model = network.model
+    _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
     x, predictions = network.sample()
     _check_floats(task.owner, predictions)
@@ -118,6 +119,17 @@ def _next_tasks(tasks, directory):
   return [(next((task for task in some if directory.folder(
       task.key).record() is None), some[0]), len(some) > 1)
           for some in found.values()]
+
+
+def _check_sizes(owner, model, data):
+  """Raises an error if a model of fixed batches does not fit each fold."""
+  size = network_lib.fixed_size(model)
+  if size is not None and len(data) > 1 and any(
+      one.layout().size is None or one.held_out.layout(size).size is None
+      for one in data):
+    raise ValueError(
+        f"folds={len(data)}: {owner} takes batches of {size} rows: expected "
+        "folds whose rows, and the rows outside of them, divide by it.")
 
 
 def _check_own(owners, owner, model):

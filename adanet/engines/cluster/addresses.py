@@ -104,7 +104,8 @@ def unreachable(
       endpoints.append([])
   with futures.ThreadPoolExecutor(min(len(addresses), _MAX_SOCKETS)) as pool:
     answered = list(pool.map(lambda found: any(
-        _connects(*endpoint, timeout_secs) for endpoint in found), endpoints))
+        _connects(family, place, timeout_secs) for family, place in found),
+                             endpoints))
   return {task: address for (task, address), has_answered in zip(
       addresses.items(), answered) if not has_answered}
 
