@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which addresses of a cluster are wrong, and which do not answer."""
 
+import errno
 import functools
 import socket
 from concurrent import futures
@@ -118,5 +119,7 @@ def _connects(family, endpoint, timeout_secs):
       # The kernel may choose the port that is asked as the one to ask from.
       # Then the socket is connected to itself.
       return not s.connect_ex(endpoint) and s.getpeername() != s.getsockname()
-  except OSError:  # This machine has no IPv6, or the socket is closed again.
-    return False
+  except OSError as e:
+    if e.errno in (errno.EMFILE, errno.ENFILE):  # Nobody was asked.
+      raise
+    return False  # This machine has no IPv6, or the socket is closed again.

@@ -3,6 +3,7 @@
 """Tests of addresses, with real sockets on this machine."""
 
 import contextlib
+import errno
 import socket
 import time
 from unittest import mock
@@ -155,6 +156,12 @@ class SilentTest(parameterized.TestCase):
              (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))]
     with mock.patch.object(socket, "getaddrinfo", return_value=infos):
       self._check(["host:%d" % port], ["host:%d" % self._closed()])
+
+  def test_too_many_open_files(self):
+    error = OSError(errno.EMFILE, "Too many open files")
+    with mock.patch.object(socket, "socket", side_effect=error):
+      with self.assertRaisesRegex(OSError, "Too many open files"):
+        addresses.unreachable({"ps:0": "127.0.0.1:2222"})
 
   def test_no_answer(self):
     # The kernel answers no further connection when the queue is full.
