@@ -141,7 +141,8 @@ class JobState(NamedTuple):
       JobStateError: the text is not one that `to_json` writes.
     """
     try:
-      return typed_json.from_json(cls, typed_json.loads(text))
+      return typed_json.from_json(
+          cls, typed_json.loads(text), skips_unknown=True)
     except ValueError as e:
       raise JobStateError(
           f"{path}: {e}. Expected what the chief of a cluster writes. Remove "

@@ -44,6 +44,11 @@ class JobStateTest(parameterized.TestCase):
     content = dict(json.loads(_ANNOUNCED.to_json()), **{name: value})
     self._check_corrupt(json.dumps(content), name + r"(\[0\])? is ")
 
+  def test_value_of_another_version(self):
+    content = dict(json.loads(_ANNOUNCED.to_json()), costs=[1, 2])
+    self.assertEqual(
+        _ANNOUNCED, jobs.JobState.from_json(json.dumps(content), "/m/a.json"))
+
   def _check_corrupt(self, text, problem):
     with self.assertRaisesRegex(
         jobs.JobStateError, "^/m/a.json: " + problem) as raised:
