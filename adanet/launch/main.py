@@ -100,7 +100,8 @@ _SCHEDULER = flags.DEFINE_enum(
     flag_values=_COMMAND.flags)
 _CLUSTER = command_lib.ClusterFlags(_COMMAND, _MAX_TASKS, _MAX_TASKS)
 _MAX_RESTARTS = _COMMAND.define_integer(
-    "max_restarts", 3, "How often each task is started again at most.", 0)
+    "max_restarts", 3, "How often each task is started again at most.", 0,
+    2**31 - 1)  # Kubernetes takes no more.
 _MODEL_DIR = flags.DEFINE_string(
     "model_dir", None, "Folder of the search, for programs that name none. It "
     "is model_dir in TF_CONFIG, and ADANET_MODEL_DIR in the environment.",

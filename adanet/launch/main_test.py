@@ -81,6 +81,7 @@ class MainTest(parameterized.TestCase):
       (("--model_dir=", "train.py"), "--model_dir=: expected the path"),
       (("--log_dir=", "train.py"), "--log_dir=: expected the path of a folder"),
       (("--max_restarts=-1", "train.py"), "--max_restarts=-1: "),
+      (("--max_restarts=2147483648", "train.py"), r"\[0, 2147483647\]"),
       (("--scheduler=sge", "train.py"), "<local|slurm|kubernetes|task>"),
       (("--image=a", "train.py"), "--image: expected --scheduler=kubernetes"),
       (("--scheduler=task", "train.py"), "TF_CONFIG: not set, expected "),
