@@ -346,9 +346,9 @@ def _has_probabilities(predictions: Iterable[Any], head: Optional[str]) -> bool:
 
 def warn_of_probabilities(logits: Any, predictions: Any, owner: str,
                           scope: str) -> None:
-  """Warns if the logits that a network returns are 
+  """Warns if the logits of a network come out of a softmax or a sigmoid.
 
-  A regression head may want them, so only heads of classes are checked.
+  A regression head may want such logits, so only heads of classes are checked.
 
   Args:
     logits: tensor, or dict from a head to a tensor.

@@ -271,8 +271,7 @@ class Work(Weights):
     return FORWARD * exact_sum(self.numbers(num_subnetworks))
 
   @_once
-  def intervals_behind_ensembles(
-      self, num_subnetworks: int) -> Intervals:
+  def intervals_behind_ensembles(self, num_subnetworks: int) -> Intervals:
     """Returns the subnetworks end to end by cost, behind the ensembles."""
     return Intervals(self.numbers(num_subnetworks),
-                                 self.ensemble_cost(num_subnetworks))
+                     self.ensemble_cost(num_subnetworks))

@@ -125,6 +125,8 @@ def check_same_heads(subnetworks: Iterable[Any]) -> None:
 def check_compatible(name: str, tensors: Sequence[Any]) -> None:
   """Checks that the known static shapes of tensors are equal.
 
+  TensorFlow silently broadcasts tensors of different shapes.
+
   Args:
     name: str, the name of the tensor in each subnetwork, for the error.
     tensors: list with a tensor of each subnetwork.
@@ -186,7 +188,7 @@ class MeanEnsembler(Ensembler):
 
   def __init__(self, name: Optional[str] = None,
                add_mean_last_layer_predictions: bool = False) -> None:
-    """Makes an 
+    """Makes an ensembler.
 
     Args:
       name: str, or None for "mean".

@@ -9,9 +9,9 @@ from adanet import subnetwork as subnetwork_lib
 from adanet import tf_compat
 from adanet.core import user_input
 from adanet.progress import reporter
-from adanet.tf_compat import run_config
 from adanet.tf_compat import keras_scope
 from adanet.tf_compat import optimizers
+from adanet.tf_compat import run_config
 from adanet.training import input_fn as input_fn_lib
 
 

@@ -31,8 +31,8 @@ from adanet.estimator import auto_builders
 from adanet.estimator import auto_inputs
 from adanet.estimator import auto_networks
 from adanet.estimator import estimator as estimator_lib
-from adanet.tf_compat import run_config
 from adanet.tf_compat import optimizers
+from adanet.tf_compat import run_config
 
 # The packages with Keras's own classes.
 _KERAS = ("keras", "tensorflow", "tensorflow_core", "tf_keras")

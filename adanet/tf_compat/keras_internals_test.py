@@ -10,9 +10,9 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet.testing import level
 from adanet import tf_compat
 from adanet.testing import keras_graphs
+from adanet.testing import level
 from adanet.tf_compat import keras_internals
 from adanet.tf_compat import keras_scope
 import numpy as np

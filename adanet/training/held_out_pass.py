@@ -95,7 +95,6 @@ def digest(values: Iterable[Any]) -> str:
   return hashed.hexdigest()
 
 
-
 def _networks(iteration, with_previous, with_ensemble):
   """Returns the logits, and the complexity, of all that is recorded."""
   previous = iteration.previous if with_previous else None
