@@ -143,8 +143,9 @@ def combination(candidate: Any, previous: Optional[EnsembleSpec],
 
 
 def _layer_outputs(name, layers):
-  """Returns export outputs of a layer, a dict from builder to tensor, or to a
-  dict of tensors, one for each head.
+  """Returns the export outputs of a layer of all subnetworks.
+
+  `layers` has a tensor for each builder, or a dict with a tensor for each head.
   """
   first = next(iter(layers.values()))
   if not isinstance(first, dict):

@@ -246,7 +246,9 @@ class ScopedSummary(subnetwork_lib.Summary):
 
 
 def _without(scope, tag, count=-1):
-  """Returns a tag without a name scope, of which a family may stand before.
+  """Returns a tag without the first `count` occurrences of a name scope.
+
+  A tag with a family has the scope in the middle. -1 is for all occurrences.
   """
   if not scope:
     return tag

@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A user's input_fn: its checks, and one clear line for what its data cause.
+"""Checks a user's input_fn, and explains errors that the data cause.
 
-The line is the first one of the message. TensorFlow's own is below it, unless
-the line says all.
+The explanation is the first line of the message. The text of TensorFlow is
+below, unless the first line says all.
 """
 
 import collections.abc
@@ -257,8 +257,11 @@ def explained_in_run(features: Any = None) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=None)
-def _error_class():
-  """Returns the class of `raised_in_training`, made when it is needed."""
+def _error_in_training():
+  """Returns the class of `raised_in_training`, made when it is needed.
+
+  `selection` imports no TensorFlow, so `AllNaNError` is not TensorFlow's error.
+  """
 
   class InTraining(selection.AllNaNError,
                    tf_compat.v1.train.NanLossDuringTrainingError):
@@ -281,5 +284,5 @@ def raised_in_training() -> Iterator[None]:
   try:
     yield
   except selection.AllNaNError as error:
-    raise _error_class()(*error.args).with_traceback(
+    raise _error_in_training()(*error.args).with_traceback(
         error.__traceback__) from None

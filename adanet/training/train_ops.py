@@ -150,8 +150,8 @@ class TrainOps:
     averages: dict from an ensemble's name to the tensor that updates and
       returns the moving average of its AdaNet loss.
     fractions: dict from the name of a turn to the part of this worker's time
-      that it gets: a subnetwork, or `ENSEMBLES`. None if all train in
-      each run.
+      that it gets: a subnetwork, or `ENSEMBLES`. None if all train in each
+      run.
     observed: dict from a name to its step, of subnetworks that other tasks or
       other runs train, too, and that matter here.
     pacemakers: the names of the observed subnetworks that its ensembles must
@@ -248,8 +248,9 @@ class TrainOps:
     }
 
   def trains_ensembles(self, names: Iterable[str]) -> bool:
-    """Returns whether a run of these names trains ensembles, as each run does
-    where nothing takes turns. Averages and summaries are of these runs.
+    """Returns whether a run of these names trains ensembles.
+
+    Without turns, each run does. Only such runs have averages and summaries.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)

@@ -73,7 +73,7 @@ class PartRequest(NamedTuple):
     records: whether its logits are recorded then, because ensembles are fitted.
     start: `Start`, with the checkpoint of the model_dir.
     max_steps: int, the global step up to which to train, or None.
-    stops: the stopped subnetworks of other parts; see `Model`.
+    stops: the stopped subnetworks of other parts; see `SearchSetup`.
     builder_names: the names of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
@@ -216,7 +216,7 @@ def _is_done(part_request, files):
 
 
 def _unpacked(part_request, files):
-  """Returns the `Model` of the part, and the `trainer.Request`."""
+  """Returns the `SearchSetup` of the part, and the `trainer.Request`."""
   model, request = unpickle_search(files.search(part_request.driver))
   if model.config.session_config is None:  # A share of the machine's CPUs.
     threads = max(1, (os.cpu_count() or 1) // part_request.num_parts)

@@ -67,7 +67,8 @@ class Result(NamedTuple):
     ending: `Ending`.
     driver: str, the id of the driver that asked.
     max_steps: int, the global step up to which it was asked to train, or None.
-    stops: the stopped subnetworks of other parts that it knew; see `Model`.
+    stops: the stopped subnetworks of other parts that the part knew; see
+      `SearchSetup`.
     checkpoint: str, the prefix of its last checkpoint, relative to the folder
       of the iteration's parts.
     steps: dict from the name of each subnetwork and ensemble to its step.

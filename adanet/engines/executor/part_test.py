@@ -86,7 +86,7 @@ def _raise(error):
 
 
 class _ModelOfConfig(NamedTuple):
-  """What a worker needs of a `Model` until it trains."""
+  """What a worker needs of a `SearchSetup` until it trains."""
   config: Any
   part: Any = None
   stops: Any = None
