@@ -180,15 +180,16 @@ def train_and_evaluate(
           f"estimator must be an adanet.Estimator, got {estimator!r}")
   train_spec = specs.train_spec(train_spec)
   eval_spec = specs.eval_spec(eval_spec)
+  # A `train` of a user, as for AdaNet 0.8, has no such argument.
+  limit = {} if max_seconds is None else {"max_seconds": max_seconds}
   with signals.StopRequests():
     if executor is not None:
       driver.check_executor(executor, estimator.config)
       return _train_and_evaluate_here(
           estimator, train_spec, eval_spec, executor=executor,
-          max_seconds=max_seconds).results
+          **limit).results
     with jobs.as_job(estimator.config):
-      return _as_this_task(
-          estimator, train_spec, eval_spec, max_seconds=max_seconds)
+      return _as_this_task(estimator, train_spec, eval_spec, **limit)
 
 
 _Metrics = Dict[str, Any]

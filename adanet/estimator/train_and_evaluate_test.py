@@ -309,8 +309,7 @@ class _FakeEstimator:
           "checkpoint", f'model_checkpoint_path: "{checkpoint}"')):
         files.write_text(os.path.join(model_dir, path), text)
 
-  def train(self, input_fn, hooks, max_steps, saving_listeners,
-            max_seconds=None):
+  def train(self, input_fn, hooks, max_steps, saving_listeners):
     self.calls.append((input_fn, hooks, max_steps, saving_listeners))
 
   def evaluate(self, *unused_args, **unused_kwargs):
