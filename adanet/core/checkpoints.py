@@ -198,7 +198,7 @@ def digest(checkpoint: str) -> str:
 
 
 def sums(checkpoint: str) -> Dict[str, int]:
-  """Returns the checksums of its variables, but of those that are in parts.
+  """Returns the checksum of each variable that is not in parts.
 
   Variables of the same name and the same sum have the same values.
   """

@@ -127,7 +127,7 @@ class ModelInputs:
         f"features are {sorted(features)}. {advice} feature.")
 
   def explained(self, features: Any) -> str:
-    """Returns why a call with features may have failed; "" if not for these."""
+    """Returns how features may have made a call fail; "" if they did not."""
     if not (self._takes_one and isinstance(features, dict)):
       return ""
     names = sorted(self._unweighted(features))

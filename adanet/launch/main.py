@@ -206,7 +206,9 @@ def _why_network_is_open() -> Optional[str]:
 
 @contextlib.contextmanager
 def _errors_of_user(in_step: bool = False) -> Iterator[None]:
-  """Raises `BadInput` for errors of the user; once if all of srun find them.
+  """Raises `BadInput` for errors of the user.
+
+  With `in_step`, all processes of srun find the error, and the first shows it.
   """
   try:
     yield

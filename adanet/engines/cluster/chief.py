@@ -343,8 +343,7 @@ class ChiefEngine(engine.Engine):
               "is restored.") from error
 
   def _wait_until_servers_answer(self, generation):
-    """Waits for them; returns whether all have kept a generation's variables.
-    """
+    """Waits for the servers; returns whether all kept the variables."""
     wait = self._connection.wait("start it, or see what it prints")
     while True:
       self._look_at_takeover()

@@ -141,7 +141,7 @@ class Worker:
           work.raise_if_final(error, it)
 
   def _train_in_session(self, it, generation):
-    """Trains in a session; its `Ending` is SIGNAL for another generation."""
+    """Returns the `Ending` of a session: SIGNAL for another generation."""
     with self._connection.session(tf_compat.v1.get_default_graph(),
                                   self._chief_client.look_at_file) as session:
       self._check_variables(it, session, generation)
