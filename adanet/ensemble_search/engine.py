@@ -329,14 +329,16 @@ def _result(key, future):
   """
   try:
     return future.result()
-  except (futures.BrokenExecutor, ConnectionError) as error:
-    raise RuntimeError(
-        f"A worker of executor died while it trained {key.name}: "
-        f"{words.one_line(error)} What was trained is in the directory: call "
-        "fit again with another executor to go on.") from error
-  except (pickle.PicklingError, AttributeError, TypeError,
-          ImportError) as error:
-    if "pickle" not in str(error).lower():
+  except Exception as error:
+    # The class of Dask, which need not be installed.
+    if isinstance(error, (futures.BrokenExecutor, ConnectionError)) or (
+        type(error).__name__ == "KilledWorker"):
+      raise RuntimeError(
+          f"A worker of executor died while it trained {key.name}: "
+          f"{words.one_line(error)} What was trained is in the directory: call "
+          "fit again with another executor to go on.") from error
+    if "pickle" not in str(error).lower() or not isinstance(error, (
+        pickle.PicklingError, AttributeError, TypeError, ImportError)):
       raise
     raise ValueError(
         f"models[{key.function!r}] cannot be sent to a worker: "

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures are the same on every engine, stopped and resumed or not."""
 
+from concurrent import futures
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -237,7 +239,8 @@ class EngineTest(parameterized.TestCase):
             os.environ, PYTHONPATH=os.pathsep.join(sys.path))) as program:
       end = time.monotonic() + 120
       while time.monotonic() < end and program.poll() is None and not any(
-          "1-last.weights.h5" in names for _, _, names in os.walk(folder)):
+          name.endswith("last.weights.h5") and not name.startswith("new-")
+          for _, _, names in os.walk(folder) for name in names):
         time.sleep(.02)
       # It trains: a second one is refused.
       if program.poll() is None:
@@ -245,6 +248,78 @@ class EngineTest(parameterized.TestCase):
           fitted(folder)
       program.kill()
     self._check(fitted(folder))
+
+  @parameterized.parameters(*level.first([
+      "network.json", "held_out.npz", "best.weights.h5"]))
+  def test_a_file_that_a_crash_cut(self, name):
+    folder = self._copy()
+    networks = os.path.join(folder, "networks", "0-0-big")
+    os.truncate(os.path.join(networks, name), 99)
+    unfinished = self.create_tempfile(os.path.join(folder, "new-9-data.pickle"))
+    with self.assertRaisesRegex(ValueError, (
+        f"^'/.*/0-0-big/{name}' cannot be read: .*. Remove its folder, and "
+        "call fit again: the network trains anew.$")):
+      print(fitted(folder).model)
+    shutil.rmtree(networks)
+    with self.assertRaisesRegex(
+        ValueError, "^directory='/.*' lacks the network 'big': call fit"):
+      fitted_history(folder)
+    self._check(fitted(folder))
+    self.assertFalse(os.path.exists(unfinished.full_path))
+
+  @level.gate
+  def test_a_saved_file_that_a_crash_cut(self):
+    folder = self.create_tempdir().full_path
+    with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
+        mock.patch.object(network.Network, "finish", side_effect=_Killed)):
+      with self.assertRaises(_Killed):
+        fitted(folder)
+    path = next(pathlib.Path(folder).glob("networks/*/*-last.weights.h5"))
+    os.truncate(path, 99)
+    with self.assertRaisesRegex(
+        ValueError, f"^'{path}' cannot be read: .* Remove its folder"):
+      fitted(folder)
+
+  def test_a_lost_worker(self):
+
+    class KilledWorker(Exception):
+      """As that of Dask."""
+
+    class Losing(futures.Executor):
+
+      def submit(self, *args):  # pylint: disable=arguments-differ
+        future = futures.Future()
+        future.set_exception(KilledWorker("4 workers died."))
+        return future
+
+    with self.assertRaisesRegex(
+        RuntimeError, "^A worker of executor died while it trained .*: 4 "
+        "workers died. What was trained is in the directory: call fit again"):
+      fitted(self.create_tempdir().full_path, executor=Losing())
+
+  @parameterized.parameters(*level.first(["last.weights.h5", "network.json"]))
+  def test_two_workers_that_save_a_network(self, name):
+    folder = files.Folder(pathlib.Path(self.create_tempdir().full_path))
+    replace = os.replace
+    value = keras.Sequential([keras.Input([1]), L.Dense(1, use_bias=False)])
+
+    def save(epochs):
+      value.set_weights([np.full([1, 1], epochs)])
+      folder.save(value, value.get_weights(), files.NetworkRecord(
+          [{"val_loss": 1.}] * epochs, epochs))
+
+    def replaced(source, target):
+      if target.name.endswith(name):
+        with mock.patch.object(files.os, "replace", replace):
+          save(2)
+      replace(source, target)
+
+    with mock.patch.object(files.os, "replace", replaced):
+      save(1)
+    record = folder.running()
+    if folder.has_state(record):  # Else the network begins anew.
+      folder.load(value, record.saved_file(files.LAST))
+      self.assertLen(record.epochs, int(value.get_weights()[0][0, 0]))
 
   def _copy(self):
     return shutil.copytree(self._trained(), os.path.join(

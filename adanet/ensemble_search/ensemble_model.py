@@ -73,12 +73,18 @@ def sample(directory: files.Directory, content: dict[str, Any]
       for kind, shape, dtype in content["specs"]], None)
   parts = tf.nest.flatten(layout.specs, expand_composites=True)
   samples: list[Any] = []
-  with np.load(directory.path / "sample.npz") as found:
-    while f"{len(samples)}_0" in found:
-      flat = [tf.io.parse_tensor(found[f"{len(samples)}_{i}"].tobytes(),
-                                 part.dtype) for i, part in enumerate(parts)]
-      samples.append(layout.packed(tf.nest.pack_sequence_as(
-          layout.specs, flat, expand_composites=True))[0])
+  path = directory.path / "sample.npz"
+  try:
+    with np.load(path) as file:
+      found = dict(file)
+  except Exception as error:  # NumPy has one for each kind of damage.
+    raise ValueError(f"{str(path)!r} cannot be read: {words.one_line(error)}. "
+                     "Call fit again with the data of before.") from error
+  while f"{len(samples)}_0" in found:
+    flat = [tf.io.parse_tensor(found[f"{len(samples)}_{i}"].tobytes(),
+                               part.dtype) for i, part in enumerate(parts)]
+    samples.append(layout.packed(tf.nest.pack_sequence_as(
+        layout.specs, flat, expand_composites=True))[0])
   return layout, samples
 
 
@@ -98,9 +104,11 @@ def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
       warnings.filterwarnings("ignore", message="Skipping variable loading")
-      model.load_weights(folder.path / files.BEST)
+      folder.load(model, files.BEST)
     if predicts(model, x, folder.predictions().outputs):
       return model
+  except files.DamagedFileError:
+    raise
   except Exception as error:  # pylint: disable=broad-except
     problem = words.one_line(error)
   raise ValueError(f"{task.owner} makes another model than the one that was "

@@ -11,9 +11,8 @@
       network.json              its epochs and its state
       best.weights.h5           Keras's own format
       held_out.npz              its predictions
-      7-last.weights.h5         with the optimizer, and 7-best.weights.h5: of
-                                the seventh time that a network that has not
-                                ended was saved
+      3f2a-last.weights.h5      with the optimizer, and 3f2a-best.weights.h5:
+                                of a network that has not ended
 """
 
 from collections.abc import Iterator
@@ -41,6 +40,11 @@ _OLD = ("ensemble_search.json", "checkpoint", "graph.pbtxt")
 #: Why a network ended.
 PATIENCE, EPOCHS, CALLBACK = "no better", "all epochs", "by a callback"
 _SECS_BETWEEN_LOOKS = .5
+_NEW = "new-"  # Begins the name of a file that is being written.
+
+
+class DamagedFileError(ValueError):
+  """A file of a network cannot be read, as after a crash of the machine."""
 
 
 class Key(NamedTuple):
@@ -95,7 +99,8 @@ class NetworkRecord:
       rows; 0 before its end.
     step: int, how many steps it took in the epoch that is not over.
     states: list with values that its file of weights leaves out.
-    saves: int, how often it was saved: names these files.
+    saved: str, begins the names of the files that were saved last. Each save
+      has another one: a worker of a killed program may still save, too.
   """
   epochs: list[dict[str, float]] = dataclasses.field(default_factory=list)
   best_epoch: int = 0
@@ -105,13 +110,17 @@ class NetworkRecord:
   predict_seconds: float = 0.
   step: int = 0
   states: list = dataclasses.field(default_factory=list)
-  saves: int = 0
+  saved: str = ""
 
   @property
   def best_loss(self) -> float | None:
     """`val_loss` of the best epoch; None before the first."""
     return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
             else None)
+
+  def saved_file(self, name: str) -> str:
+    """Returns the name of a file of weights that `Folder.save` wrote."""
+    return f"{self.saved}-{name}"
 
 
 class HeldOutPredictions(NamedTuple):
@@ -131,13 +140,19 @@ class HeldOutPredictions(NamedTuple):
 def written(path: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields the path to write to, which becomes `path` at the end."""
   path.parent.mkdir(parents=True, exist_ok=True)
-  temporary = path.with_name(f"new-{uuid.uuid4().hex[:8]}-{path.name}")
+  temporary = path.with_name(f"{_NEW}{uuid.uuid4().hex[:8]}-{path.name}")
   try:
     yield temporary
     os.replace(temporary, path)
   except BaseException:
     temporary.unlink(missing_ok=True)
     raise
+
+
+def remove_unfinished(folder: pathlib.Path) -> None:
+  """Removes the files that a killed process has not finished."""
+  for path in folder.glob(_NEW + "*"):
+    path.unlink(missing_ok=True)
 
 
 def _write_json(path, content):
@@ -174,21 +189,33 @@ class Folder:
   def __init__(self, path: pathlib.Path):
     self.path = path
 
-  def saved(self, record: NetworkRecord, name: str) -> str:
-    """Returns the path of a file of weights that `save` wrote."""
-    return str(self.path / f"{record.saves}-{name}")
+  def _damaged(self, name, error):
+    return DamagedFileError(
+        f"{str(self.path / name)!r} cannot be read: {words.one_line(error)}. "
+        "Remove its folder, and call fit again: the network trains anew.")
+
+  def load(self, model: Any, name: str) -> None:
+    """Gives a model the values of a file of weights.
+
+    Raises:
+      DamagedFileError: the file cannot be read.
+    """
+    try:
+      model.load_weights(self.path / name)
+    except OSError as error:
+      raise self._damaged(name, error) from error
 
   def save(self, model: Any, best: Any, record: NetworkRecord) -> None:
     """Writes the state of a network that trains, and its best weights.
 
     The files of before stay until the record names those that are new.
     """
-    record.saves += 1
-    self._write_weights(model, f"{record.saves}-{LAST}")
+    record.saved = uuid.uuid4().hex[:8]
+    self._write_weights(model, record.saved_file(LAST))
     if best is not None:
       now = model.get_weights()
       model.set_weights(best)
-      self._write_weights(model, f"{record.saves}-{BEST}")
+      self._write_weights(model, record.saved_file(BEST))
       model.set_weights(now)
     # It has ended when its predictions are there.
     self.write(dataclasses.replace(record, ended=""))
@@ -215,15 +242,22 @@ class Folder:
     """Writes the record, and removes files of weights that it does not need."""
     _write_json(self.path / _NETWORK, dataclasses.asdict(record))
     for path in self.path.glob("*-*.weights.h5"):
-      if record.ended or not path.name.startswith(f"{record.saves}-"):
+      if not path.name.startswith(_NEW) and (
+          record.ended or not path.name.startswith(record.saved_file(""))):
         path.unlink(missing_ok=True)
 
   def running(self) -> NetworkRecord | None:
-    """Returns the record of a network so far; None if there is none."""
+    """Returns the record of a network so far; None if there is none.
+
+    Raises:
+      DamagedFileError: the file cannot be read.
+    """
     try:
       return NetworkRecord(**json.loads((self.path / _NETWORK).read_text()))
     except FileNotFoundError:
       return None
+    except (OSError, ValueError, TypeError) as error:
+      raise self._damaged(_NETWORK, error) from error
 
   def record(self) -> NetworkRecord | None:
     """Returns the record of a network that ended; None if it has not."""
@@ -234,18 +268,25 @@ class Folder:
   def has_state(self, record: NetworkRecord) -> bool:
     """Returns whether a network can go on from a record."""
     return not record.ended and all(
-        os.path.exists(self.saved(record, name))
+        (self.path / record.saved_file(name)).exists()
         for name in [LAST] + [BEST] * bool(record.epochs))
 
   def predictions(self) -> HeldOutPredictions:
-    """Returns the predictions of the held-out rows."""
-    with np.load(self.path / _PREDICTIONS) as found:
-      count = sum(name.startswith("output_") for name in found)
-      return HeldOutPredictions(
-          json.loads(str(found["structure"])),
-          [found[f"output_{i}"] for i in range(count)],
-          [found[f"mask_{i}"] if f"mask_{i}" in found else None
-           for i in range(count)])
+    """Returns the predictions of the held-out rows.
+
+    Raises:
+      DamagedFileError: the file cannot be read.
+    """
+    try:
+      with np.load(self.path / _PREDICTIONS) as found:
+        count = sum(name.startswith("output_") for name in found)
+        return HeldOutPredictions(
+            json.loads(str(found["structure"])),
+            [found[f"output_{i}"] for i in range(count)],
+            [found[f"mask_{i}"] if f"mask_{i}" in found else None
+             for i in range(count)])
+    except Exception as error:  # NumPy has one for each kind of damage.
+      raise self._damaged(_PREDICTIONS, error) from error
 
 
 class Directory:
@@ -321,6 +362,7 @@ class Directory:
             f"directory={str(self.path)!r}: another program trains this "
             "search: wait for its end, or give another directory.") from None
       self.set_stopping(False)
+      remove_unfinished(self.path)
       yield
 
   def set_stopping(self, is_stopping: bool) -> None:

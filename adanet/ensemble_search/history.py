@@ -269,7 +269,11 @@ def _cell(name: str, value: Any) -> str:
 
 
 def read(path: str) -> SearchHistory:
-  """Returns the history of the search in a directory."""
+  """Returns the history of the search in a directory.
+
+  Raises:
+    ValueError: a network of the ensemble has no files any more.
+  """
   directory = files.Directory(path)
   found = directory.read(files.ENSEMBLE) or {"members": [], "values": {}}
   judged = {files.Key(*one["network"]): (
@@ -287,6 +291,10 @@ def read(path: str) -> SearchHistory:
   members = []
   for one in found["members"]:
     keys = [files.Key(*network["network"]) for network in one["networks"]]
+    for key in keys:
+      if key not in networks:
+        raise ValueError(f"directory={path!r} lacks the network {key.name!r}: "
+                         "call fit again, which trains it anew.")
     members.append(MemberHistory(
         keys[0].member, one["weight"], one["values"],
         tuple(networks[key] for key in keys)))

@@ -151,13 +151,14 @@ class Network:
   @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
     """Goes on from the files of a folder, if it has any."""
+    files.remove_unfinished(folder.path)
     model, record = self.model, folder.running()
     if record is not None and folder.has_state(record):
       self.record = record
       if record.epochs:
-        model.load_weights(folder.saved(record, files.BEST))
+        folder.load(model, record.saved_file(files.BEST))
         self._best = model.get_weights()
-      model.load_weights(folder.saved(record, files.LAST))
+      folder.load(model, record.saved_file(files.LAST))
       for variable, value in zip(_states(model), record.states):
         variable.assign(np.asarray(value, variable.dtype))
       # This call of fit may have fewer epochs, or less patience.
