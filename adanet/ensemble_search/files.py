@@ -225,11 +225,14 @@ class Folder:
     with written(self.path / name) as temporary:
       model.save_weights(str(temporary))
 
-  def write_end(self, model: Any, predictions: HeldOutPredictions,
-                record: NetworkRecord) -> None:
-    """Writes the files of a network that has ended, the record last."""
-    record.states, record.step = [], 0
+  def write_best(self, model: Any) -> None:
+    """Writes the weights of a network that has ended."""
     self._write_weights(model, BEST)
+
+  def write_end(self, predictions: HeldOutPredictions,
+                record: NetworkRecord) -> None:
+    """Writes the other files of a network that has ended, the record last."""
+    record.states, record.step = [], 0
     found = {f"output_{i}": one for i, one in enumerate(predictions.outputs)}
     found.update({f"mask_{i}": one for i, one in enumerate(
         predictions.masks) if one is not None})

@@ -93,6 +93,17 @@ def _power(exponent):
   return loss
 
 
+class _Counts(L.Layer):
+  """Counts its batches, and returns other values for each count."""
+
+  def build(self, shape):
+    self.count = self.add_weight(initializer="zeros", trainable=False)
+
+  def call(self, x):
+    self.count.assign_add(1.)
+    return x + self.count
+
+
 class LiveCasesTest(parameterized.TestCase):
 
   def _fit(self, models, loss, *data, search=None, **fit):
@@ -412,6 +423,13 @@ class LiveCasesTest(parameterized.TestCase):
     np.testing.assert_array_equal(
         model.predict(_X, verbose=0),
         keras.models.load_model(path).predict(_X, verbose=0))
+
+  @level.gate
+  def test_counts_of_the_best_epoch(self):
+    make = lambda: keras.Sequential([keras.Input([4]), _Counts(), L.Dense(1)])
+    search = self._fit(make, "mse", _X, _Y, batch_size=32)
+    # Three steps, a check, and two predictions that check the function.
+    self.assertEqual(6, float(search.network("a").layers[0].count.value))
 
   @level.gate
   def test_rows_that_depend_on_their_batch(self):

@@ -343,9 +343,10 @@ class Network:
     model.set_weights(self._best)
     reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
+    folder.write_best(model)  # Before predictions: some layers count these.
     predictions = self.predictions()
     record.predict_seconds = self._predict_seconds()
-    folder.write_end(model, predictions, record)
+    folder.write_end(predictions, record)
     return record
 
   @devices.on_own_device
