@@ -52,9 +52,10 @@ def write_sample(directory: files.Directory, data: list) -> list:
     flat, rows = next(one.held_out.calls(_SAMPLE_SIZE))
     some = [rows_lib.readable(array)(rows[0][:_SAMPLE_SIZE])
             for array in flat[:count]]
-    for i, part in enumerate(tf.nest.flatten(some, expand_composites=True)):
-      found[f"{fold}_{i}"] = np.frombuffer(
-          tf.io.serialize_tensor(part).numpy(), np.uint8)
+    for i, array in enumerate(some):
+      for j, part in enumerate(tf.nest.flatten(array, expand_composites=True)):
+        found[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
+            tf.io.serialize_tensor(part).numpy(), np.uint8)
   with files.written(directory.path / "sample.npz") as temporary:
     with open(temporary, "wb") as file:
       np.savez(file, **found)
@@ -71,8 +72,6 @@ def sample(directory: files.Directory, content: dict[str, Any]
   layout = rows_lib.Layout((content["x"],), [
       getattr(tf, kind)(shape, tf.dtypes.as_dtype(dtype))
       for kind, shape, dtype in content["specs"]], None)
-  parts = tf.nest.flatten(layout.specs, expand_composites=True)
-  samples: list[Any] = []
   path = directory.path / "sample.npz"
   try:
     with np.load(path) as file:
@@ -80,12 +79,23 @@ def sample(directory: files.Directory, content: dict[str, Any]
   except Exception as error:  # NumPy has one for each kind of damage.
     raise ValueError(f"{str(path)!r} cannot be read: {words.one_line(error)}. "
                      "Call fit again with the data of before.") from error
-  while f"{len(samples)}_0" in found:
-    flat = [tf.io.parse_tensor(found[f"{len(samples)}_{i}"].tobytes(),
-                               part.dtype) for i, part in enumerate(parts)]
-    samples.append(layout.packed(tf.nest.pack_sequence_as(
-        layout.specs, flat, expand_composites=True))[0])
-  return layout, samples
+  parts: dict[tuple[str, str], list] = {}  # Of each array of each fold.
+  for name in found:
+    fold, i, _, kind = name.split("_")
+    parts.setdefault((fold, i), []).append(
+        tf.io.parse_tensor(found[name].tobytes(), kind))
+  flat = [_whole(layout.specs[int(i)], some) for (_, i), some in parts.items()]
+  count = len(layout.specs)
+  return layout, [layout.packed(flat[i:i + count])[0]
+                  for i in range(0, len(flat), count)]
+
+
+def _whole(spec, parts):
+  """Returns the array that has these parts; its type may not be the spec's."""
+  if isinstance(spec, tf.SparseTensorSpec):
+    return tf.SparseTensor(*parts)
+  return (tf.RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
+          if isinstance(spec, tf.RaggedTensorSpec) else parts[0])
 
 
 def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:

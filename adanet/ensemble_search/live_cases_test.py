@@ -425,6 +425,33 @@ class LiveCasesTest(parameterized.TestCase):
         keras.models.load_model(path).predict(_X, verbose=0))
 
   @level.gate
+  def test_held_out_rows_of_another_type(self):
+    make = lambda: keras.Sequential([
+        keras.Input([4], dtype="int32"), L.Embedding(9, 3), L.Flatten(),
+        L.Dense(1)])
+    x = np.arange(400).reshape([100, 4]) % 9
+    for held_out in (x.astype("int32"), x.astype("float32")):
+      self.assertEqual((100, 1), self._fit(
+          make, "mse", x, _Y, validation_data=(held_out, _Y)).model(x).shape)
+
+  @level.gate
+  def test_ragged_rows_of_vectors(self):
+    class Sums(keras.Model):
+
+      def __init__(self):
+        super().__init__()
+        self.dense = L.Dense(1)
+
+      def call(self, x):
+        return self.dense(tf.reduce_sum(
+            x.to_tensor() if isinstance(x, tf.RaggedTensor) else x, 1))
+
+    x = tf.RaggedTensor.from_row_lengths(
+        tf.constant(_R.randn(200, 3), tf.float32), [1, 3] * 50)
+    search = self._fit(Sums, "mse", x, _Y)
+    self.assertEqual((100, 1), search.network("a")(x).shape)
+
+  @level.gate
   def test_counts_of_the_best_epoch(self):
     make = lambda: keras.Sequential([keras.Input([4]), _Counts(), L.Dense(1)])
     search = self._fit(make, "mse", _X, _Y, batch_size=32)
