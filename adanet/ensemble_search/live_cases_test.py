@@ -452,6 +452,21 @@ class LiveCasesTest(parameterized.TestCase):
     self.assertEqual((100, 1), search.network("a")(x).shape)
 
   @level.gate
+  def test_dicts_of_outputs_in_another_order(self):
+    def made(names):
+      def make():
+        i = keras.Input([4])
+        return keras.Model(i, {
+            name: L.Dense(1, name=name)(i) for name in names})
+      return make
+
+    search = self._fit({"one": made("ab"), "two": made("ba")}, "mse", _X,
+                       {"a": _Y, "b": 9 - _Y}, epochs=200, search={
+                           "optimizer": O.Adam(.1)})
+    for one in search.history.networks:
+      self.assertLess(one.values["val_loss"], 1, one.name)
+
+  @level.gate
   def test_counts_of_the_best_epoch(self):
     make = lambda: keras.Sequential([keras.Input([4]), _Counts(), L.Dense(1)])
     search = self._fit(make, "mse", _X, _Y, batch_size=32)

@@ -213,7 +213,7 @@ def _check_floats(owner, predictions):
 
 def _check_same(one, first, other, owner):
   """Raises an error if two models predict other structures or shapes."""
-  if _words(one) != _words(other):
+  if _shapes(one) != _shapes(other):
     raise ValueError(
         f"{owner} returns {_words(other)}, and {first} {_words(one)}: "
         "expected the same, because an ensemble is their mean.")
@@ -225,13 +225,17 @@ def _check_same(one, first, other, owner):
         "the mask from the output.")
 
 
-def _words(predictions):
-  """Returns the outputs of a model: "[None, 3]" if it has one."""
+def _shapes(predictions):
+  """Returns the shapes of the outputs of a model, in their structure."""
   rest = iter(predictions.outputs)
-  found = keras.tree.map_structure(
+  return keras.tree.map_structure(
       lambda _: f"[None, {str(list(next(rest).shape[1:]))[1:]}",
       predictions.structure)
-  return str(found).replace("'", "").replace(", ]", "]")
+
+
+def _words(predictions):
+  """Returns the outputs of a model: "[None, 3]" if it has one."""
+  return str(_shapes(predictions)).replace("'", "").replace(", ]", "]")
 
 
 def _check_range(owner, outputs, loss):
@@ -285,7 +289,9 @@ def _saved(value):
       return {"keras": json.loads(text)}
   except Exception:  # An object of the user.  # pylint: disable=broad-except
     pass
-  return {"own": getattr(value, "__name__", type(value).__name__)}
+  parts = keras.tree.flatten(value) if keras.tree.is_nested(value) else ()
+  return next((one for one in map(_saved, parts) if "own" in one), {
+      "own": getattr(value, "__name__", type(value).__name__)})
 
 
 def loaded(path: str, content: dict[str, Any],
