@@ -24,6 +24,9 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _MAX_DEPTH = 9
 # What these do is not the program's.
 _LIBRARIES = ("keras", "numpy", "tensorflow")
+# These have variables beside their config.
+_WITH_CONFIG = (keras.optimizers.Optimizer, keras.metrics.Metric, keras.Model,
+                keras.Layer)
 _SIMPLE = (str, int, float, bool, type(None))
 
 
@@ -101,9 +104,12 @@ class Digest:
   def _of_object(self, value, of):
     """Returns a text of an object: its config, or its own attributes."""
     name = type(value).__qualname__
-    # A loss of a user may have no config, and one of Keras leaves options out.
-    if hasattr(value, "get_config") and not isinstance(
-        value, keras.losses.Loss):
+    # Those of a user may have Keras's empty config, and losses of Keras leave
+    # options out.
+    if isinstance(value, _WITH_CONFIG) or (
+        type(value).__module__.startswith("keras.") and
+        hasattr(value, "get_config") and
+        not isinstance(value, keras.losses.Loss)):
       try:
         return f"{name}({_unnumbered(value.get_config(), of)})"
       except Exception:  # pylint: disable=broad-except

@@ -93,6 +93,20 @@ def _power(exponent):
   return loss
 
 
+class _Clip(keras.constraints.Constraint):
+  """Has the config of its base, which is empty."""
+
+  def __init__(self, limit):
+    self.limit = limit
+
+  def __call__(self, w):
+    return keras.ops.clip(w, -self.limit, self.limit)
+
+
+def _clipped(clip):
+  return lambda y_true, y_pred: keras.ops.square(clip(y_true - y_pred))
+
+
 class _Counts(L.Layer):
   """Counts its batches, and returns other values for each count."""
 
@@ -163,6 +177,7 @@ class LiveCasesTest(parameterized.TestCase):
       (lambda: _power(4.), lambda: _power(1.)),
       (lambda: _Quantile(.1), lambda: _Quantile(.9)),
       (lambda: _of_keywords(1.), lambda: _of_keywords(2.)),
+      (lambda: _clipped(_Clip(1.)), lambda: _clipped(_Clip(2.))),
       (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))]))
   def test_06_another_loss(self, before, now):
     folder = self.create_tempdir().full_path
