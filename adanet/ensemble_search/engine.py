@@ -200,14 +200,12 @@ class SearchEngine:
 
   def _on_executor(self, tasks, executor):
     """Trains networks by the workers of an executor; see `_result`."""
-    self._save_data()
-    name = uuid.uuid4().hex
     running = {}  # The key of each future.
     shown = {}  # How many epochs of each key.
     try:
       for number, task in enumerate(tasks):
         running[executor.submit(train_network, WorkerTask(
-            number, task, str(self.directory.path), name,
+            number, task, str(self.directory.path), self._saved_data,
             self.data[0].source))] = task.key
       while running:
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
@@ -231,8 +229,12 @@ class SearchEngine:
       futures.wait(running, 60)
       raise
 
-  def _save_data(self):
-    """Writes all arrays to a file; raises a TypeError about a dataset."""
+  @functools.cached_property
+  def _saved_data(self):
+    """Writes all arrays to a file, once for all iterations; returns its name.
+
+    Raises a TypeError about a dataset.
+    """
     source = self.data[0].source
     if source is not None and isinstance(
         source.given, tf_compat.v2.data.Dataset):
@@ -242,6 +244,7 @@ class SearchEngine:
       with open(temporary, "wb") as file:
         _DataPickler(file).dump([
             dataclasses.replace(one, source=None) for one in self.data])
+    return uuid.uuid4().hex
 
 
 class _DataPickler(pickle.Pickler):
