@@ -224,6 +224,9 @@ _MORE = {
                      "models['a'] of another call has the variable "),
     "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
     "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
+    "nan_with_weights": ({}, {
+        "x": _with(_X, np.nan), "sample_weight": np.ones(_ROWS),
+        "validation_data": (_X, _Y)}, "x has NaN in 1 of 40 rows"),
 }
 
 
