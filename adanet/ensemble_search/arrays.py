@@ -85,8 +85,14 @@ def read(name: str, value: Any) -> Any:
     raise TypeError(f"{name} is {words.described(value)}: {_EXPECTED}." + (
         " Keras takes no lists of numbers or text: give numpy.asarray(...)." if
         name.endswith("]") else ""))
-  return _with_floatx(value) if isinstance(value, tf.Tensor) else _array(
-      name, value)
+  if isinstance(value, tf.Tensor) and not (
+      value.dtype == tf.string and _is_label(name)):
+    return _with_floatx(value)
+  return _array(name, value)
+
+
+def _is_label(name):
+  return name.startswith(("y", "validation_data[1]"))
 
 
 def _with_floatx(array):
@@ -110,8 +116,7 @@ def _array(name, value):
                      "example.")
   if hasattr(value, "iloc") and not hasattr(value, "columns"):
     array = array[:, None]  # As Keras does with a Series.
-  is_label = name.startswith(("y", "validation_data[1]"))
-  if array.dtype.kind == "O" and not is_label and all(
+  if array.dtype.kind == "O" and not _is_label(name) and all(
       isinstance(one, str) for one in array):
     return tf.constant(array, tf.string)
   if array.dtype.kind in "fiubc" or array.dtype.name == "bfloat16":
@@ -126,7 +131,7 @@ def _array(name, value):
       array.flat[0] if array.size else "", (str, bytes)):
     kind = "text"
     advice = ("Make classes of it, for example with np.unique(y, "
-              "return_inverse=True)[1]." if is_label else
+              "return_inverse=True)[1]." if _is_label(name) else
               "Give tf.constant(...) of it.")
   else:
     kind = f"the type {array.dtype}"

@@ -102,6 +102,8 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
           "validation_data", validation_data, class_weight, seed, True).all()
     else:
       other = checked_batch("validation_data", validation_data)
+      if not is_source:
+        _check_alike(batch, other)
       given["validation_data"] = arrays.digest(other)
       held_out = _all_rows(other, class_weight)
     data = [StreamData(source, held_out) if is_source else rows_lib.RowData(
@@ -109,6 +111,24 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   for i, one in enumerate(data):
     _check_weights(one.held_out, f" in fold {i + 1} of {folds}" * bool(folds))
   return data, given
+
+
+def _check_alike(batch, other):
+  """Raises an error if held-out rows have other shapes than those of x, y."""
+  for i, pair in enumerate(zip(batch[:2], other)):
+    shapes = [[list(one.shape[1:]) for one in rows_lib.flat_arrays(some)]
+              for some in pair]
+    # Sequences and pictures may have other lengths.
+    one, two = ([shape if not i and len(shape) == 1 else len(shape)
+                 for shape in some] for some in shapes)
+    if one != two:
+      raise ValueError(
+          f"validation_data[{i}] has rows of {_listed(shapes[1])}, and "
+          f"{'xy'[i]} of {_listed(shapes[0])}: expected the same shapes.")
+
+
+def _listed(shapes):
+  return ", ".join(map(str, shapes))
 
 
 def _all_rows(batch, class_weight):
