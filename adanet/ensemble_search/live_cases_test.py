@@ -440,6 +440,24 @@ class LiveCasesTest(parameterized.TestCase):
         keras.models.load_model(path).predict(_X, verbose=0))
 
   @level.gate
+  def test_metrics_that_a_directory_has(self):
+    own = lambda t, p: t - p
+    own.__name__ = "own"
+    for metrics, expected in ((("mae", "mse"), ["loss", "mae", "mse"]),
+                              (["mae", own], None)):
+      folder = self.create_tempdir().full_path
+      self._fit(_dense(), "mse", _X, _Y, search={
+          "metrics": metrics, "directory": folder})
+      load = lambda folder=folder: ensemble_search.EnsembleSearch.load(
+          folder, {"a": _dense()}).model.evaluate(
+              _X, _Y, verbose=0, return_dict=True)
+      if expected is None:
+        with self.assertRaisesRegex(ValueError, "^metrics=None: .* has own, "):
+          load()
+      else:
+        self.assertEqual(expected, sorted(load()))
+
+  @level.gate
   def test_held_out_rows_of_another_type(self):
     make = lambda: keras.Sequential([
         keras.Input([4], dtype="int32"), L.Embedding(9, 3), L.Flatten(),

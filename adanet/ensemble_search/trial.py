@@ -280,18 +280,25 @@ def _saved(value):
   try:
     # Keras leaves schedules of learning rates as objects.
     text = json.dumps(
-        keras.saving.serialize_keras_object(value),
+        keras.saving.serialize_keras_object(_lists(value)),
         default=keras.saving.serialize_keras_object)
     # Keras changes what it reads, and leaves some options out of configs.
     again = keras.saving.deserialize_keras_object(json.loads(text))
     if isinstance(again, keras.optimizers.Optimizer) or (
-        digest.text(again) == digest.text(value)):
+        digest.text(again) == digest.text(_lists(value))):
       return {"keras": json.loads(text)}
   except Exception:  # An object of the user.  # pylint: disable=broad-except
     pass
   parts = keras.tree.flatten(value) if keras.tree.is_nested(value) else ()
   return next((one for one in map(_saved, parts) if "own" in one), {
       "own": getattr(value, "__name__", type(value).__name__)})
+
+
+def _lists(value):
+  """Returns a value with lists in place of tuples, which Keras cannot read."""
+  if isinstance(value, dict):
+    return {key: _lists(one) for key, one in value.items()}
+  return list(map(_lists, value)) if isinstance(value, (list, tuple)) else value
 
 
 def loaded(path: str, content: dict[str, Any],
