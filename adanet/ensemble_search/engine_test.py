@@ -190,6 +190,23 @@ class EngineTest(parameterized.TestCase):
     self._check(fitted(folder))
 
   @level.gate
+  def test_cut_file(self):
+    folder = self.create_tempdir().full_path
+    save = files.Folder.save
+
+    def killed(*args):
+      save(*args)
+      raise _Killed
+
+    with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
+        mock.patch.object(files.Folder, "save", killed)):
+      with self.assertRaises(_Killed):
+        fitted(folder)
+    for path in pathlib.Path(folder).glob("networks/*/1-last.weights.h5"):
+      os.truncate(path, 99)
+    self._check(fitted(folder))
+
+  @level.gate
   def test_stopped_with_a_dataset(self):
     folder = self.create_tempdir().full_path
     asked = []

@@ -101,6 +101,8 @@ class NetworkRecord:
     states: list with values that its file of weights leaves out.
     saved: str, begins the names of the files that were saved last. Each save
       has another one: a worker of a killed program may still save, too.
+    sizes: list with the bytes of these files: a machine that loses its power
+      may leave empty ones.
   """
   epochs: list[dict[str, float]] = dataclasses.field(default_factory=list)
   best_epoch: int = 0
@@ -111,6 +113,7 @@ class NetworkRecord:
   step: int = 0
   states: list = dataclasses.field(default_factory=list)
   saved: str = ""
+  sizes: list[int] = dataclasses.field(default_factory=list)
 
   @property
   def best_loss(self) -> float | None:
@@ -217,6 +220,7 @@ class Folder:
       model.set_weights(best)
       self._write_weights(model, record.saved_file(BEST))
       model.set_weights(now)
+    record.sizes = self._sizes(record)
     # It has ended when its predictions are there.
     self.write(dataclasses.replace(record, ended=""))
 
@@ -232,7 +236,7 @@ class Folder:
   def write_end(self, predictions: HeldOutPredictions,
                 record: NetworkRecord) -> None:
     """Writes the other files of a network that has ended, the record last."""
-    record.states, record.step = [], 0
+    record.states, record.sizes, record.step = [], [], 0
     found = {f"output_{i}": one for i, one in enumerate(predictions.outputs)}
     found.update({f"mask_{i}": one for i, one in enumerate(
         predictions.masks) if one is not None})
@@ -270,9 +274,11 @@ class Folder:
 
   def has_state(self, record: NetworkRecord) -> bool:
     """Returns whether a network can go on from a record."""
-    return not record.ended and all(
-        (self.path / record.saved_file(name)).exists()
-        for name in [LAST] + [BEST] * bool(record.epochs))
+    return not record.ended and record.sizes == self._sizes(record)
+
+  def _sizes(self, record):
+    paths = [self.path / record.saved_file(name) for name in (LAST, BEST)]
+    return [path.stat().st_size if path.exists() else 0 for path in paths]
 
   def predictions(self) -> HeldOutPredictions:
     """Returns the predictions of the held-out rows.
