@@ -202,7 +202,7 @@ class EngineTest(parameterized.TestCase):
         mock.patch.object(files.Folder, "save", killed)):
       with self.assertRaises(_Killed):
         fitted(folder)
-    for path in pathlib.Path(folder).glob("networks/*/1-last.weights.h5"):
+    for path in pathlib.Path(folder).glob("networks/*/*-last.weights.h5"):
       os.truncate(path, 99)
     self._check(fitted(folder))
 
