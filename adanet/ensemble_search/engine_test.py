@@ -285,14 +285,14 @@ class EngineTest(parameterized.TestCase):
     self.assertFalse(os.path.exists(unfinished.full_path))
 
   @level.gate
-  def test_a_saved_file_that_a_crash_cut(self):
+  def test_a_saved_file_that_a_crash_spoiled(self):
     folder = self.create_tempdir().full_path
     with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
         mock.patch.object(network.Network, "finish", side_effect=_Killed)):
       with self.assertRaises(_Killed):
         fitted(folder)
     path = next(pathlib.Path(folder).glob("networks/*/*-last.weights.h5"))
-    os.truncate(path, 99)
+    path.write_bytes(b"\0" * path.stat().st_size)
     with self.assertRaisesRegex(
         ValueError, f"^'{path}' cannot be read: .* Remove its folder"):
       fitted(folder)

@@ -412,7 +412,8 @@ class LiveCasesTest(parameterized.TestCase):
     normalize.adapt(3 * _X + 1)
     words = L.IntegerLookup(output_mode="count")
     words.adapt(np.arange(-3, 4))
-    base = keras.Sequential([keras.Input([4]), L.Dense(6, "tanh")])
+    base = keras.Sequential([keras.Input([4]), L.Dense(
+        6, "tanh", kernel_initializer=keras.initializers.GlorotUniform(1))])
     base.trainable = False
 
     def functional():
