@@ -336,19 +336,24 @@ class LiveCasesTest(parameterized.TestCase):
               search.history.ensemble["val_loss"],
               search.model.evaluate(data, verbose=0), places=2)
 
-  @level.gate
-  def test_16_h5_of_two_members(self):
-    models = {"a": lambda: keras.Sequential([L.Dense(4, "tanh"), L.Dense(1)]),
-              "b": lambda: keras.Sequential([L.Dense(9, "tanh"), L.Dense(1)])}
-    search = self._fit(models, "mse", _X[:60], _Y[:60] * _X[:60, 1:2], epochs=6,
-                       validation_data=(_X[60:], _Y[60:] * _X[60:, 1:2]),
-                       iterations=2, search={"optimizer": O.Adam(.05)})
+  def _of_several(self, models):
+    """Returns the ensemble, of several members, judged as Keras judges it."""
+    y = _Y * _X[:, 1:2]
+    search = self._fit(models, "mse", _X[:60], y[:60], epochs=6, iterations=2,
+                       validation_data=(_X[60:], y[60:]),
+                       search={"optimizer": O.Adam(.05)})
     self.assertGreater(len(search.members), 1)
     model = search.model
     self.assertAlmostEqual(
         search.history.ensemble["val_loss"], model.evaluate(
-            _X[60:], _Y[60:] * _X[60:, 1:2], batch_size=256, verbose=0),
-        places=4)
+            _X[60:], y[60:], batch_size=256, verbose=0), places=4)
+    return model
+
+  @level.gate
+  def test_16_h5_of_two_members(self):
+    models = {"a": lambda: keras.Sequential([L.Dense(4, "tanh"), L.Dense(1)]),
+              "b": lambda: keras.Sequential([L.Dense(9, "tanh"), L.Dense(1)])}
+    model = self._of_several(models)
     for ending in (".h5", ".keras"):
       path = os.path.join(self.create_tempdir().full_path, "model" + ending)
       model.save(path)
@@ -422,18 +427,9 @@ class LiveCasesTest(parameterized.TestCase):
           L.Dense(9, "tanh")(base(normalize(i))),
           words(keras.ops.cast(i, "int64"))])))
 
-    search = self._fit({
+    model = self._of_several({
         "functional": functional, "sequential": lambda: keras.Sequential([
-            normalize, base, L.Dense(9, "tanh"), L.Dense(1)])},
-                       "mse", _X[:60], _Y[:60] * _X[:60, 1:2], epochs=6,
-                       validation_data=(_X[60:], _Y[60:] * _X[60:, 1:2]),
-                       iterations=2, search={"optimizer": O.Adam(.05)})
-    self.assertGreater(len(search.members), 1)
-    model = search.model
-    self.assertAlmostEqual(
-        search.history.ensemble["val_loss"], model.evaluate(
-            _X[60:], _Y[60:] * _X[60:, 1:2], batch_size=256, verbose=0),
-        places=4)
+            normalize, base, L.Dense(9, "tanh"), L.Dense(1)])})
     path = os.path.join(self.create_tempdir().full_path, "model.keras")
     model.save(path)
     np.testing.assert_array_equal(

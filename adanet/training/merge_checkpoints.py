@@ -26,6 +26,14 @@ from adanet.training import setup as setup_lib
 _GLOBAL_STEP = "global_step"
 
 
+def _values(checkpoint, names, dtypes):
+  """Returns tensors with the values that a checkpoint has by these names."""
+  return tf_compat.v1.raw_ops.RestoreV2(
+      prefix=checkpoint_file.readable(checkpoint), tensor_names=names,
+      shape_and_slices=[""] * len(names),
+      dtypes=[dtypes[name] for name in names])
+
+
 def _restored(checkpoints, known, as_variables):
   """Adds the values of some checkpoints to the default graph, to be saved.
 
@@ -45,10 +53,7 @@ def _restored(checkpoints, known, as_variables):
     seen.update(names)
     if not names:
       continue
-    values = v1.raw_ops.RestoreV2(
-        prefix=checkpoint_file.readable(checkpoint), tensor_names=names,
-        shape_and_slices=[""] * len(names),
-        dtypes=[dtypes[name] for name in names])
+    values = _values(checkpoint, names, dtypes)
     if not as_variables:
       checkpoint_file.add_saveables(names, values)
       continue
@@ -203,10 +208,7 @@ class Carried:
     carried = names(shapes, sessions.saved_names(), number, winners, known)
     if not carried:
       return
-    values = v1.raw_ops.RestoreV2(
-        prefix=checkpoint_file.readable(checkpoint), tensor_names=carried,
-        shape_and_slices=[""] * len(carried),
-        dtypes=[dtypes[name] for name in carried])
+    values = _values(checkpoint, carried, dtypes)
     by_device: DefaultDict[str, Tuple[List[str], List[Any]]] = (
         collections.defaultdict(lambda: ([], [])))
     # A `Variable` of each would take a dozen ops.
