@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which addresses of a cluster are wrong, and which do not answer."""
 
+from concurrent import futures
 import errno
 import functools
 import socket
-from concurrent import futures
 from typing import Any, Dict, List, Tuple
 
 # A process may have 1,024 files open, unless its limit is raised.
