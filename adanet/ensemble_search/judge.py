@@ -53,7 +53,7 @@ class Judge:
 
   def __init__(self, compiling: making.Compiling, held_out: list,
                example: files.HeldOutPredictions, names: list[str] | None):
-    """Makes the model that evaluates predictions; traces nothing yet.
+    """Makes the model that evaluates predictions.
 
     Args:
       compiling: what the ensemble is compiled with.
@@ -87,6 +87,7 @@ class Judge:
                 for one in rows_lib.flat_arrays(batch)], None)
     self._model = model
     self._steps = steps_lib.Steps(model, layout, layout, 0)
+    self._check_batches = self._steps.check_batches.get_concrete_function()
 
   def values(self, outputs: list, masks: list, fold: int = -1
             ) -> dict[str, float]:
@@ -100,7 +101,7 @@ class Judge:
     logs = {}
     for some in rows_lib.in_batches(np.arange(
         len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE):
-      logs = self._steps.check_batches(flat, tf.constant(some))
+      logs = self._check_batches(flat, tf.constant(some))
     return {"val_" + name: value for name, value in self._steps.logs(
         "test_step", logs).items()}
 

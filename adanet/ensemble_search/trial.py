@@ -25,8 +25,8 @@ from adanet.tf_compat import runtime
 import numpy as np
 
 keras = tf_compat.keras_3
-# Models that were tried are kept for their turn, up to so many and so large.
-_MAX_KEPT, _MAX_KEPT_VALUES = 16, 10**7
+# Networks that were tried are kept for their turn, up to so many parameters.
+_MAX_KEPT_VALUES = 10**7
 _OF_PROBABILITIES = ("SparseCategoricalCrossentropy", "CategoricalCrossentropy",
                      "BinaryCrossentropy")
 
@@ -86,8 +86,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
     if given.loss is None:
       compiled = _same_loss(compiled, task.owner, model)
     size = model.count_params()
-    if not made or (
-        len(made) < _MAX_KEPT and kept + size < _MAX_KEPT_VALUES):
+    if not made or kept + size < _MAX_KEPT_VALUES:
       made[task.key] = network
       kept += size
   compiling = given if given.loss is not None else making.Compiling(
