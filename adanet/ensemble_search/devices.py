@@ -52,10 +52,9 @@ def one_more(first: int) -> Iterator[str | None]:
       _used.remove(device)
 
 
-def networks_at_a_time(devices: Sequence[str], cores: int) -> int:
-  """Returns how many networks train at a time: so many as cores, without GPUs.
-  """
-  return _NETWORKS_OF_A_GPU * len(devices) or cores
+def networks_at_a_time() -> int:
+  """Returns how many networks train at a time on all GPUs: 0 without any."""
+  return _NETWORKS_OF_A_GPU * len(runtime.gpu_names())
 
 
 def scope(device: str | None) -> Any:

@@ -272,7 +272,7 @@ class DevicesTest(parameterized.TestCase):
         sample_weight=None, class_weight=None, folds=None, seed=3)
     task = network.NetworkTask(
         files.Key(0, 0, "line", 1), line, making.Compiling(loss="mse"), 3, None,
-        4, 2, making.settings())
+        4, 2)
     ended = reuse.EndedNetworks()
     one = network.Network(task, data[0], _DEVICES[0])
     ended.add("line", one)

@@ -87,16 +87,15 @@ class SearchEngine:
 
     Models are made and traced in this thread, just before their turn.
     """
-    count = devices.networks_at_a_time(
-        runtime.gpu_names(), len(os.sched_getaffinity(0)))
+    count = devices.networks_at_a_time() or len(os.sched_getaffinity(0))
     running = {}  # The network of each future.
     with futures.ThreadPoolExecutor(count) as pool:
       try:
         while waiting or running:
           while waiting and len(running) <= count and not self.stop.is_set():
             network, folder = self._begun(waiting, running.values())
-            running[pool.submit(network.train, folder, self.report,
-                                self.stop.is_set)] = network
+            running[pool.submit(network.train, folder, self.stop.is_set,
+                                self.report)] = network
             del network
           if not running:
             break
@@ -124,11 +123,11 @@ class SearchEngine:
     task = waiting.pop(next((
         i for i, one in enumerate(waiting) if one.key not in self.made or
         self.made[one.key].device == device), 0))
-    rows = self.data[task.key.fold]
+    data = self.data[task.key.fold]
     network = self.made.pop(task.key, None) or (
         self.lent and self.lent.taken(
-            task.key.function, task, rows, device)) or (
-                network_lib.Network(task, rows, device))
+            task.key.function, task, data, device)) or (
+                network_lib.Network(task, data, device))
     folder = self.directory.folder(task.key)
     network.begin(folder)
     return network, folder
@@ -146,7 +145,7 @@ class SearchEngine:
     """
     (data,) = self.data
     running = []  # Networks, and their folders.
-    count = max(_MAX_SHARED, devices.networks_at_a_time(runtime.gpu_names(), 0))
+    count = max(_MAX_SHARED, devices.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
 
       def of_all(some, function):
@@ -205,8 +204,8 @@ class SearchEngine:
     try:
       for number, task in enumerate(tasks):
         running[executor.submit(train_network, WorkerTask(
-            number, task, str(self.directory.path), self._saved_data,
-            self.data[0].source))] = task.key
+            number, task, making.settings(), str(self.directory.path),
+            self._saved_data, self.data[0].source))] = task.key
       while running:
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                                futures.FIRST_COMPLETED)
@@ -274,12 +273,14 @@ class WorkerTask:
     number: int, which of the tasks this is: workers that see the same GPUs
       begin with different ones.
     task: what to train.
+    settings: dict, `making.settings` of the user's program.
     directory: str, the folder of the search.
     data: str, the name of the data: another one for each call of `fit`.
     source: the `BatchSource` of `StreamData`, or None.
   """
   number: int
   task: network_lib.NetworkTask
+  settings: dict[str, Any]
   directory: str
   data: str
   source: Any
@@ -302,7 +303,7 @@ def train_network(given: WorkerTask) -> files.NetworkRecord | None:
     The record; None if the search was stopped.
   """
   task = given.task
-  making.set_settings(task.settings)
+  making.set_settings(given.settings)
   directory = files.Directory(given.directory)
   folder = directory.folder(task.key)
   found = folder.record()
@@ -310,14 +311,14 @@ def train_network(given: WorkerTask) -> files.NetworkRecord | None:
     return found
   if directory.is_stopping():
     return None
-  rows = dataclasses.replace(
+  data = dataclasses.replace(
       _loaded(given.directory, given.data)[task.key.fold], source=given.source)
-  key = (given.directory, task.key.function, task.settings)
+  key = (given.directory, task.key.function, given.settings)
   with devices.one_more(given.number) as device:
-    network = _of_process.taken(key, task, rows, device) or (
-        network_lib.Network(task, rows, device))
+    network = _of_process.taken(key, task, data, device) or (
+        network_lib.Network(task, data, device))
     network.begin(folder)
-    record = network.train(folder, is_stopped=directory.is_stopping)
+    record = network.train(folder, directory.is_stopping)
   if record is not None and (task.key.folds > 1 or task.key.iteration):
     _of_process.add(key, network)
   return record

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `data` reads x, `engine` has networks train, `network`
-takes the rows to the model's own training step (`steps`), and `ensemble_model`
-builds `search.model` from the selected networks. Before, `trial` finds what
-does not fit; after, `judge` compares predictions for held-out rows.
+The path of the data: `data` reads x as `rows`, `engine` has networks train,
+`network` takes the rows to the model's own training step (`steps`), and
+`ensemble_model` builds `search.model` from the selected networks. Before,
+`trial` finds what does not fit; after, `judge` compares predictions for
+held-out rows.
 """
 
 import random
@@ -31,7 +32,7 @@ from adanet.tf_compat import runtime
 
 keras = tf_compat.keras_3
 # Arguments that a later call of `fit` may change.
-_LIMITS = ("epochs", "patience")
+_LIMITS = ("epochs:", "patience:")
 
 
 class EnsembleSearch:
@@ -231,10 +232,9 @@ class EnsembleSearch:
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
     with directory.locked():
-      settings = making.settings()
       tasks = [[network_lib.NetworkTask(
           files.Key(iteration, fold, name, len(data)), function, self._given,
-          self._seed, callbacks, epochs, patience, settings)
+          self._seed, callbacks, epochs, patience)
                 for name, function in self._models.items()
                 for fold in range(len(data))] for iteration in range(iterations)
               ]
@@ -328,7 +328,8 @@ class EnsembleSearch:
         continue
       networks = [ensemble_model.EnsembleMember(
           one.name, 1 / len(member.networks), self._made(
-              one, directory, content, samples)) for one in member.networks]
+              one.name, directory, content, samples))
+                  for one in member.networks]
       result.append(ensemble_model.EnsembleMember(
           member.name, member.weight, networks[0].model if len(
               networks) == 1 else ensemble_model.ensemble(
@@ -347,16 +348,16 @@ class EnsembleSearch:
         the network now returns a different model.
     """
     directory, content, _, samples = self._found()
-    known = {one.name: one for member in self.history.members
-             for one in member.networks}
+    known = [one.name for member in self.history.members
+             for one in member.networks]
     if name not in known:
       raise ValueError(f"name={name!r}: expected that of a network that has "
                        f"ended: {', '.join(map(repr, known))}.")
-    return self._made(known[name], directory, content, samples)
+    return self._made(name, directory, content, samples)
 
-  def _made(self, network, directory, content, samples):
+  def _made(self, name, directory, content, samples):
     """Returns a network, rebuilt by its function, with the trained weights."""
-    key = next(key for key in directory.keys() if key.name == network.name)
+    key = next(key for key in directory.keys() if key.name == name)
     if key.function not in self._models:
       raise ValueError(f"models has no {key.function!r}, which the search "
                        "has: give the functions of before.")
@@ -411,10 +412,9 @@ class EnsembleSearch:
     Raises:
       ValueError: the search has other arguments.
     """
-    limits, found = (digests.differences(*(
-        {name: text for name, text in one.items()
-         if (name in _LIMITS) == are_limits}
-        for one in (before["given"], given))) for are_limits in (True, False))
+    differ = digests.differences(before["given"], given)
+    limits = [one for one in differ if one.startswith(_LIMITS)]
+    found = [one for one in differ if one not in limits]
     if before["seed"] != self._seed:
       found.insert(0, f"seed: {before['seed']} before, {self._seed} now")
     if found:

@@ -178,11 +178,8 @@ def settings() -> dict[str, Any]:
 def set_settings(given: dict[str, Any]) -> None:
   """Sets what `settings` returned, where it is something else."""
   if given != settings():
-    config = keras.config
-    config.set_floatx(given["floatx"])
-    config.set_epsilon(given["epsilon"])
-    config.set_image_data_format(given["image_data_format"])
-    config.set_dtype_policy(given["dtype_policy"])
+    for name, value in given.items():
+      getattr(keras.config, f"set_{name}")(value)
 
 
 def check_callbacks(callbacks: Any) -> None:

@@ -44,7 +44,6 @@ class NetworkTask(NamedTuple):
       the network's name or of nothing; or None.
     epochs: int, after how many a network ends at the latest.
     patience: int, after how many epochs that are no better it ends.
-    settings: dict, `making.settings` of the user's program.
   """
   key: files.Key
   function: Any
@@ -53,7 +52,6 @@ class NetworkTask(NamedTuple):
   callbacks: Any = None
   epochs: int = 1
   patience: int = 1
-  settings: dict[str, Any] = {}
 
   @property
   def owner(self) -> str:
@@ -67,14 +65,6 @@ class NetworkTask(NamedTuple):
   def made(self) -> Any:
     """Returns a new model, compiled."""
     return making.made(self.owner, self.function, self.compiling)
-
-
-def _nothing(key, record):
-  del key, record  # Unused.
-
-
-def _never():
-  return False
 
 
 class Network:
@@ -174,9 +164,8 @@ class Network:
       self._callbacks.on_epoch_begin(len(self.record.epochs))
 
   @devices.on_own_device
-  def train(self, folder: files.Folder, report: Report = _nothing,
-            is_stopped: Callable[[], bool] = _never
-           ) -> files.NetworkRecord | None:
+  def train(self, folder: files.Folder, is_stopped: Callable[[], bool],
+            report: Report = lambda *_: None) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None if it was stopped."""
     saved = time.monotonic()
     while not self.record.ended:
@@ -198,8 +187,8 @@ class Network:
     return self.finish(folder)
 
   @devices.on_own_device
-  def take(self, flat: list, rows: np.ndarray,
-           is_stopped: Callable[[], bool] = _never) -> bool:
+  def take(self, flat: list, rows: np.ndarray, is_stopped: Callable[[], bool]
+          ) -> bool:
     """Takes a step for each batch; returns False if it was stopped before."""
     record = self.record
     if not record.step:

@@ -61,7 +61,8 @@ def _is_traced_alike(network):
     return False
   known = {id(one.value.handle) for one in (
       *model.variables, *model.metrics_variables, *model.optimizer.variables)}
-  for function in network.steps.functions():
+  steps = network.steps
+  for function in (steps.check, steps.train, steps.predict):
     # Else there are states that no list of Keras has.
     if any(one.dtype == tf_compat.v2.resource and id(one) not in known
            for one in function.captured_inputs):

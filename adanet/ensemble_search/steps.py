@@ -96,10 +96,6 @@ class Steps:
     self.train = self.train.get_concrete_function()
     self.predict = self.predict.get_concrete_function()
 
-  def functions(self) -> list:
-    """Returns the `ConcreteFunction`s that `trace` has traced."""
-    return [self.check, self.train, self.predict]
-
   def logs(self, step: str, last: Any) -> dict[str, float]:
     """Returns what `Model.fit` shows of steps, of which the last returned this.
     """

@@ -63,12 +63,10 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
   compiled: Any = None
   names: list[list[str] | None] = []
   owners: dict[int, Any] = {}
-  used: list[str | None] = []
-  for task, makes_several in _next_tasks(tasks, directory):
+  for i, (task, makes_several) in enumerate(_next_tasks(tasks, directory)):
     network = network_lib.Network(
         task, data[task.key.fold],
-        devices.least_loaded(runtime.gpu_names(), used))
-    used.append(network.device)
+        devices.least_loaded(runtime.gpu_names(), (), i))
     model = network.model
     _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
