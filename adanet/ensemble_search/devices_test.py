@@ -111,15 +111,12 @@ class _Seen:
     networks: dict from the name of a network to its device.
     places: dict from the name of a network to the set of the devices of its
       variables, its data, and what its functions returned.
-    traces: list with how often the functions of networks were traced that are
-      traced when the model has its variables.
     at_a_time: list with how many networks each device had when one began.
   """
 
   def __init__(self):
     self.networks = {}
     self.places = collections.defaultdict(set)
-    self.traces = []
     self.at_a_time = []
     self._alive = collections.Counter()
     self._lock = threading.Lock()
@@ -152,8 +149,6 @@ class _Seen:
       self.places[name].update(_name(one.value.device) for one in (
           *this.model.variables, *this.model.metrics_variables,
           *this.model.optimizer.variables))
-      self.traces += [one.experimental_get_tracing_count()
-                      for one in (this.steps.train, this.steps.predict)]
       return record
 
     yield mock.patch.object(network.Network, "_called", seen_called)
@@ -192,7 +187,6 @@ class DevicesTest(parameterized.TestCase):
   def _check_places(self, seen):
     self.assertEqual({name: {device} for name, device in seen.networks.items()},
                      dict(seen.places))
-    self.assertEqual({1}, set(seen.traces))
 
   def test_divided(self):
     search, seen = self._fitted()

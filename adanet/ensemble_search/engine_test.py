@@ -266,7 +266,7 @@ class EngineTest(parameterized.TestCase):
       program.kill()
     self._check(fitted(folder))
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       "network.json", "held_out.npz", "best.weights.h5"]))
   def test_a_file_that_a_crash_cut(self, name):
     folder = self._copy()
@@ -314,7 +314,7 @@ class EngineTest(parameterized.TestCase):
         "workers died. What was trained is in the directory: call fit again"):
       fitted(self.create_tempdir().full_path, executor=Losing())
 
-  @parameterized.parameters(*level.first(["last.weights.h5", "network.json"]))
+  @parameterized.parameters(level.first(["last.weights.h5", "network.json"]))
   def test_two_workers_that_save_a_network(self, name):
     folder = files.Folder(pathlib.Path(self.create_tempdir().full_path))
     replace = os.replace
