@@ -101,8 +101,6 @@ class TensorsOfDevices:
 
 def _placed(tensor):
   """Returns a tensor on the device of the scope: itself if it is there."""
-  if isinstance(tensor, tf.Tensor):
-    return tf.identity(tensor)
   # TensorFlow reads rows of ragged and sparse tensors on the CPU alone.
-  with tf.device("CPU:0"):
+  with scope(None if isinstance(tensor, tf.Tensor) else "CPU:0"):
     return tf.identity(tensor)

@@ -140,8 +140,8 @@ class _Seen:
         self.at_a_time.append(list(self._alive.values()))
       begin(this, folder)
 
-    def seen_finish(this, folder):
-      record = finish(this, folder)
+    def seen_finish(this):
+      record = finish(this)
       with self._lock:
         self._alive[this.device] -= 1
       name = this.task.key.name

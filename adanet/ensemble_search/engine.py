@@ -35,9 +35,6 @@ _DATA = "data.pickle"
 # Of a worker of an executor.
 _of_process = reuse.EndedNetworks()
 
-# The key of a network that has ended, and its record.
-Ended = tuple[files.Key, files.NetworkRecord]
-
 
 class Stop:
   """Whether a search ends before its networks do."""
@@ -75,12 +72,12 @@ class SearchEngine:
   lent: reuse.EndedNetworks | None
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
-           ) -> Iterator[Ended]:
+           ) -> Iterator[tuple[files.Key, files.NetworkRecord]]:
     """Yields each network that has ended; None for `executor` are threads."""
     if executor is not None:
       return self._on_executor(tasks, executor)
     return (self._in_threads if self.data[0].source is None else
-            self._with_shared_data)(list(tasks))
+            self._with_shared_data)(tasks)
 
   def _in_threads(self, waiting):
     """Trains networks in threads: one a core, or some for each GPU.
@@ -93,9 +90,9 @@ class SearchEngine:
       try:
         while waiting or running:
           while waiting and len(running) <= count and not self.stop.is_set():
-            network, folder = self._begun(waiting, running.values())
-            running[pool.submit(network.train, folder, self.stop.is_set,
-                                self.report)] = network
+            network = self._begun(waiting, running.values())
+            running[pool.submit(
+                network.train, self.stop.is_set, self.report)] = network
             del network
           if not running:
             break
@@ -113,7 +110,7 @@ class SearchEngine:
         raise
 
   def _begun(self, waiting, running):
-    """Returns a network that goes on from its folder, and the folder.
+    """Returns a network that goes on from its folder.
 
     Its task is taken out of `waiting`: the first one that can train on the
     device with the fewest networks.
@@ -128,9 +125,8 @@ class SearchEngine:
         self.lent and self.lent.taken(
             task.key.function, task, data, device)) or (
                 network_lib.Network(task, data, device))
-    folder = self.directory.folder(task.key)
-    network.begin(folder)
-    return network, folder
+    network.begin(self.directory.folder(task.key))
+    return network
 
   def _ended(self, network, record):
     if self.lent is not None:
@@ -143,56 +139,52 @@ class SearchEngine:
     Each chunk of batches goes to all networks that train, and the slowest one
     is waited for. A network begins with an epoch of the dataset.
     """
-    (data,) = self.data
-    running = []  # Networks, and their folders.
+    running = []
     count = max(_MAX_SHARED, devices.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
-
-      def of_all(some, function):
-        return list(pool.map(lambda one: function(*one), some))
-
+      of_all = lambda function, some: list(pool.map(function, some))
       saved = time.monotonic()
       try:
         while (waiting or running) and not self.stop.is_set():
           while waiting and len(running) < count:
-            running.append(self._begun(waiting, [one for one, _ in running]))
-          some = [one for one in running if not one[0].record.ended]
-          epoch = min((len(one.record.epochs) for one, _ in some), default=0)
-          if data.source.has_epochs:
-            some = [one for one in some if len(one[0].record.epochs) == epoch]
+            running.append(self._begun(waiting, running))
+          some = [one for one in running if not one.record.ended]
+          epoch = min((len(one.record.epochs) for one in some), default=0)
+          if self.data[0].source.has_epochs:
+            some = [one for one in some if len(one.record.epochs) == epoch]
           if some and self._take_epoch(some, epoch, of_all):
-            of_all(some, lambda one, _: one.end_epoch())
-            for one, _ in some:
+            of_all(network_lib.Network.end_epoch, some)
+            for one in some:
               self.report(one.task.key, one.record)
-          ended = [one for one in running if one[0].record.ended]
-          running = [one for one in running if not one[0].record.ended]
-          for one, folder in ended:
-            yield self._ended(one, one.finish(folder))
+          ended = [one for one in running if one.record.ended]
+          running = [one for one in running if not one.record.ended]
+          for one in ended:
+            yield self._ended(one, one.finish())
           del ended
           if time.monotonic() - saved > 10:
-            of_all(running, lambda one, folder: one.save(folder))
+            of_all(network_lib.Network.save, running)
             saved = time.monotonic()
       except BaseException:
         self.stop.set()
         raise
       finally:
         if self.stop.is_set():
-          of_all(running, lambda one, folder: one.save(folder))
+          of_all(network_lib.Network.save, running)
 
   def _take_epoch(self, networks, epoch, of_all):
     """Reads an epoch for networks; returns False if it was stopped."""
     # Steps that a network has taken before a resume are left out.
-    before = {id(one): one.record.step for one, _ in networks}
+    before = {id(one): one.record.step for one in networks}
     read = 0
     for flat, rows in self.data[0].calls(epoch):
       tensors = devices.TensorsOfDevices(list, flat)
 
-      def taken(one, _):
+      def taken(one):
         with devices.scope(one.device):
           return one.take(tensors.here(), rows[max(
               0, before[id(one)] - read):], self.stop.is_set)
 
-      if not all(of_all(networks, taken)):
+      if not all(of_all(taken, networks)):
         return False
       read += len(rows)
     return True
@@ -318,7 +310,7 @@ def train_network(given: WorkerTask) -> files.NetworkRecord | None:
     network = _of_process.taken(key, task, data, device) or (
         network_lib.Network(task, data, device))
     network.begin(folder)
-    record = network.train(folder, directory.is_stopping)
+    record = network.train(directory.is_stopping)
   if record is not None and (task.key.folds > 1 or task.key.iteration):
     _of_process.add(key, network)
   return record

@@ -79,12 +79,8 @@ class Judge:
         example.structure, outputs))
     compiling.compile(model)
     batch = (x, *self._labels[0])
-    batch = batch[:2] if batch[2] is None else batch
-    layout = rows_lib.layout_of(
-        batch, [tf.TensorSpec([None, *one.shape[1:]], one.dtype)
-                if keras.backend.is_keras_tensor(one) else
-                rows_lib.spec_of(one)
-                for one in rows_lib.flat_arrays(batch)], None)
+    layout = rows_lib.layout_of(batch, list(map(
+        rows_lib.spec_of, rows_lib.flat_arrays(batch))), None)
     self._model = model
     self._steps = steps_lib.Steps(model, layout, layout, 0)
     self._check_batches = self._steps.check_batches.get_concrete_function()

@@ -82,6 +82,7 @@ class Network:
     steps: `Steps`, the functions of the model.
     record: `files.NetworkRecord`, of the epochs so far.
   """
+  _folder: files.Folder
 
   def __init__(self, task: NetworkTask, data: Any, device: str | None = None):
     """Makes the model, and traces its functions; the data are not read yet.
@@ -140,7 +141,8 @@ class Network:
 
   @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
-    """Goes on from the files of a folder, if it has any."""
+    """Goes on from the files of its folder, if that has any."""
+    self._folder = folder
     files.remove_unfinished(folder.path)
     model, record = self.model, folder.running()
     if record is not None and folder.has_state(record):
@@ -164,7 +166,7 @@ class Network:
       self._callbacks.on_epoch_begin(len(self.record.epochs))
 
   @devices.on_own_device
-  def train(self, folder: files.Folder, is_stopped: Callable[[], bool],
+  def train(self, is_stopped: Callable[[], bool],
             report: Report = lambda *_: None) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None if it was stopped."""
     saved = time.monotonic()
@@ -172,7 +174,7 @@ class Network:
       for flat, rows in self._data.calls(
           len(self.record.epochs), self.record.step):
         if not self.take(flat, rows, is_stopped):
-          self.save(folder)
+          self.save()
           return None
       self.end_epoch()
       report(self.task.key, self.record)
@@ -180,11 +182,11 @@ class Network:
         break
       stops = is_stopped()
       if stops or time.monotonic() - saved > _SECS_BETWEEN_SAVES:
-        self.save(folder)
+        self.save()
         saved = time.monotonic()
       if stops:
         return None
-    return self.finish(folder)
+    return self.finish()
 
   @devices.on_own_device
   def take(self, flat: list, rows: np.ndarray, is_stopped: Callable[[], bool]
@@ -281,7 +283,7 @@ class Network:
     steps = steps_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
     flat, numbers = next(rows.calls(self.check_size))
-    with kept_states(self.model):
+    with _kept_states(self.model):
       logs = self._called(steps.check, flat, np.resize(
           numbers[0], self.check_size))
     return steps.logs("test_step", logs).get("loss", np.nan)
@@ -292,8 +294,7 @@ class Network:
     flat, rows = next(self._data.held_out.calls(self.check_size))
     batch = self.layouts[1].packed(
         rows_lib.readable(one)(tf.constant(rows[0])) for one in flat)
-    with kept_states(self.model):
-      return batch[0], self._predicted([(flat, rows[:1])])
+    return batch[0], self._predicted([(flat, rows[:1])])
 
   @devices.on_own_device
   def predictions(self) -> files.HeldOutPredictions:
@@ -301,8 +302,9 @@ class Network:
     return self._predicted(self._data.held_out.calls(self.check_size))
 
   def _predicted(self, calls):
-    parts = [self._called(self.steps.predict, flat, some)
-             for flat, rows in calls for some in rows]
+    with _kept_states(self.model):
+      parts = [self._called(self.steps.predict, flat, some)
+               for flat, rows in calls for some in rows]
     try:
       outputs, masks = (
           [None if some[0] is None else np.concatenate(list(map(_plain, some)))
@@ -326,7 +328,7 @@ class Network:
     return min(secs) * 1000 / len(batch)
 
   @devices.on_own_device
-  def finish(self, folder: files.Folder) -> files.NetworkRecord:
+  def finish(self) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
     model, record = self.model, self.record
     if isinstance(model.optimizer, keras.optimizers.Optimizer):
@@ -335,18 +337,18 @@ class Network:
     model.set_weights(self._best)
     reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
-    folder.write_best(model)  # Before predictions: some layers count these.
+    self._folder.write_best(model)  # Before predictions: some layers count these.
     predictions = self.predictions()
     record.predict_seconds = self._predict_seconds()
-    folder.write_end(predictions, record)
+    self._folder.write_end(predictions, record)
     return record
 
   @devices.on_own_device
-  def save(self, folder: files.Folder) -> None:
+  def save(self) -> None:
     """Writes what the network needs to go on to the last bit."""
     self.record.states = [np.asarray(one).tolist() for one in _states(
         self.model)]
-    folder.save(self.model, self._best, self.record)
+    self._folder.save(self.model, self._best, self.record)
 
 
 def _states(model):
@@ -378,7 +380,7 @@ def reset_states(model: Any) -> None:
 
 
 @contextlib.contextmanager
-def kept_states(model: Any) -> Iterator[None]:
+def _kept_states(model):
   """Keeps a model as it is, also if it counts or draws when it predicts."""
   before = [(one, keras.ops.convert_to_numpy(one))
             for one in model.non_trainable_variables]
