@@ -88,14 +88,12 @@ class SearchEngine:
     running = {}  # The network of each future.
     with futures.ThreadPoolExecutor(count) as pool:
       try:
-        while waiting or running:
+        while running or waiting and not self.stop.is_set():
           while waiting and len(running) <= count and not self.stop.is_set():
             network = self._begun(waiting, running.values())
             running[pool.submit(
                 network.train, self.stop.is_set, self.report)] = network
             del network
-          if not running:
-            break
           done, _ = futures.wait(
               running, return_when=futures.FIRST_COMPLETED)
           for future in done:

@@ -174,8 +174,7 @@ def inputs(layout: rows_lib.Layout, members: list) -> Any:
 
   A length is unknown where all members that name one leave it open.
   """
-  specs = iter(layout.specs)
-  given = rows_lib.mapped(lambda _: next(specs), layout.structure[0])
+  given = layout.packed(layout.specs)[0]
   names = _names(given)
   shapes = [_own_shapes(model, given) for model in members]
   flat: list[Any] = []

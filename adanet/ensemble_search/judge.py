@@ -13,6 +13,7 @@ from adanet import tf_compat
 from adanet.ensemble import selection as selection_lib
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
+from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import steps as steps_lib
 import numpy as np
@@ -119,16 +120,6 @@ def _masks_of_any(networks):
           for some in zip(*(one.masks for one in networks))]
 
 
-def of_all_folds(folds: list[files.HeldOutPredictions]
-                ) -> files.HeldOutPredictions:
-  """Returns the predictions of the networks of all folds as those of one."""
-  outputs, masks = (
-      [None if some[0] is None else np.concatenate(some)
-       for some in zip(*lists)] for lists in (
-           [one.outputs for one in folds], [one.masks for one in folds]))
-  return files.HeldOutPredictions(folds[0].structure, outputs, masks)
-
-
 def mean_of(networks: list[files.HeldOutPredictions], weights: Any
            ) -> tuple[list, list]:
   """Returns the weighted outputs of an ensemble, and their masks."""
@@ -156,7 +147,8 @@ def select(directory: files.Directory, judge: Judge,
              if len(some) == next(iter(some)).folds]
   if not members:
     return
-  means = [of_all_folds(list(some.values())) for some in members]
+  means = [network_lib.joined(None, [one[1:] for one in some.values()])
+           for some in members]
   values = [judge.values(one.outputs, one.masks) for one in means]
   finite = [i for i, one in enumerate(values) if np.isfinite(one["val_loss"])]
   if not finite:

@@ -95,21 +95,7 @@ class Network:
     """
     self.device = device
     self._begin_record(task, data)
-    self._make()
-
-  def _begin_record(self, task: NetworkTask, data: Any) -> None:
-    self.task = task
-    self._data = data
-    self.record = files.NetworkRecord()
-    self._best: Any = None
-    self._steps_of_call = _FIRST_STEPS
-    self._logs: Any = {}  # Of the last call.
-    self._callbacks: Any = keras.callbacks.CallbackList()
-
-  @devices.on_own_device
-  def _make(self):
-    task, data = self.task, self._data
-    with task.seeded() as generators:
+    with devices.scope(device), task.seeded() as generators:
       self.model = task.made()
       self.architecture = digests.Digest().of_model(self.model, task.function)
       self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
@@ -127,6 +113,15 @@ class Network:
     self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
         *getattr(self.model.optimizer, "variables", ()),
         *self.model.metrics_variables)]
+
+  def _begin_record(self, task, data):
+    self.task = task
+    self._data = data
+    self.record = files.NetworkRecord()
+    self._best: Any = None
+    self._steps_of_call = _FIRST_STEPS
+    self._logs: Any = {}  # Of the last call.
+    self._callbacks: Any = keras.callbacks.CallbackList()
 
   @devices.on_own_device
   def begin_anew(self, task: NetworkTask, data: Any, values: list) -> None:
@@ -254,7 +249,6 @@ class Network:
     record.seconds += time.monotonic() - began
 
   def _end_if_over(self):
-    """Ends the network if it has had enough epochs."""
     epochs = len(self.record.epochs)
     if epochs - self.record.best_epoch >= self.task.patience:
       self.record.ended = files.PATIENCE
@@ -262,7 +256,6 @@ class Network:
       self.record.ended = files.EPOCHS
 
   def _checked(self):
-    """Returns the logs of a check on held-out rows."""
     self.model.reset_metrics()
     logs = {}
     for flat, rows in self._data.held_out.calls(self.check_size):
@@ -306,15 +299,12 @@ class Network:
       parts = [self._called(self.steps.predict, flat, some)
                for flat, rows in calls for some in rows]
     try:
-      outputs, masks = (
-          [None if some[0] is None else np.concatenate(list(map(_plain, some)))
-           for some in zip(*lists)] for lists in zip(*parts))
+      return joined(self.steps.outputs, parts)
     except ValueError as error:
       raise ValueError(
           f"{self.task.owner} returns outputs whose shapes differ from batch "
           "to batch: expected one shape, because an ensemble is their mean."
       ) from error
-    return files.HeldOutPredictions(self.steps.outputs, outputs, masks)
 
   def _predict_seconds(self):
     """Returns about how long 1,000 rows take."""
@@ -388,6 +378,14 @@ def _kept_states(model):
   for variable, value in before:
     variable.assign(value)
   reset_states(model)
+
+
+def joined(structure: Any, parts: list[tuple[list, list]]
+          ) -> files.HeldOutPredictions:
+  """Returns the outputs and masks for parts of the rows as those of all."""
+  return files.HeldOutPredictions(structure, *(
+      [None if some[0] is None else np.concatenate(list(map(_plain, some)))
+       for some in zip(*lists)] for lists in zip(*parts)))
 
 
 def _plain(tensor):

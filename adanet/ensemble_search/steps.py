@@ -158,10 +158,9 @@ class Steps:
     # of which the ensemble, a functional model, knows nothing.
     outputs = keras.Model.predict_step(self._model, (batch[0],))
     self.outputs = keras.tree.map_structure(lambda _: 0, outputs)
-    found, masks = [], []
-    for output in keras.tree.flatten(outputs):
+    found, masks = keras.tree.flatten(outputs), []
+    for output in found:
       reader = MaskReader()
       reader(output)
-      found.append(output)
       masks.append(reader.mask)
     return found, masks

@@ -225,13 +225,12 @@ def _shapes(predictions):
   """Returns the shapes of the outputs of a model, in their structure."""
   rest = iter(predictions.outputs)
   return keras.tree.map_structure(
-      lambda _: f"[None, {str(list(next(rest).shape[1:]))[1:]}",
-      predictions.structure)
+      lambda _: str([None, *next(rest).shape[1:]]), predictions.structure)
 
 
 def _words(predictions):
   """Returns the outputs of a model: "[None, 3]" if it has one."""
-  return str(_shapes(predictions)).replace("'", "").replace(", ]", "]")
+  return str(_shapes(predictions)).replace("'", "")
 
 
 def _check_range(owner, outputs, loss):
