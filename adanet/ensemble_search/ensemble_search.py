@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `data` reads x as `rows`, `engine` has networks train,
-`network` takes the rows to the model's own training step (`steps`), and
+The path of the data: `data` reads x, `engine` has networks train, `network`
+takes batches of `rows` to the model's own training step (`rows.Steps`), and
 `ensemble_model` builds `search.model` from the selected networks. Before,
 `trial` finds what does not fit; after, `judge` compares predictions for
 held-out rows.

@@ -14,7 +14,7 @@ from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
-from adanet.ensemble_search import steps
+from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
@@ -157,13 +157,13 @@ class FoldsTest(parameterized.TestCase):
 
   def test_traced_once(self):
     traced = []
-    trace = steps.Steps.trace
+    trace = rows_lib.Steps.trace
 
     def counted(self):
       traced.append(self)
       trace(self)
 
-    with mock.patch.object(steps.Steps, "trace", counted), (
+    with mock.patch.object(rows_lib.Steps, "trace", counted), (
         mock.patch.object(os, "sched_getaffinity", lambda _: {0})):
       _search(self.create_tempdir().full_path, {"line": _make()}).fit(
           _X, _CLASSES, epochs=1, folds=4, verbose=0)

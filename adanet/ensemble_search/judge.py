@@ -15,7 +15,6 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import steps as steps_lib
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -83,7 +82,7 @@ class Judge:
     layout = rows_lib.layout_of(batch, list(map(
         rows_lib.spec_of, rows_lib.flat_arrays(batch))), None)
     self._model = model
-    self._steps = steps_lib.Steps(model, layout, layout, 0)
+    self._steps = rows_lib.Steps(model, layout, layout, 0)
     self._check_batches = self._steps.check_batches.get_concrete_function()
 
   def values(self, outputs: list, masks: list, fold: int = -1

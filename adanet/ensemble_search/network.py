@@ -18,7 +18,6 @@ from adanet.ensemble_search import digests
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import words
 import numpy as np
 
@@ -100,7 +99,7 @@ class Network:
       self.architecture = digests.Digest().of_model(self.model, task.function)
       self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.layouts = data.layout(), data.held_out.layout(self.check_size)
-      self.steps = steps_lib.Steps(
+      self.steps = rows_lib.Steps(
           self.model, *self.layouts, task.key.seed(task.seed))
       try:
         self.steps.trace()
@@ -239,7 +238,7 @@ class Network:
     # Before EarlyStopping, as in a list of callbacks that ends in it.
     self._callbacks.on_epoch_end(len(record.epochs), logs)
     best = record.best_loss
-    record.epochs.append(steps_lib.flat_logs(logs))
+    record.epochs.append(rows_lib.flat_logs(logs))
     if best is None or logs["val_loss"] < best:
       record.best_epoch = len(record.epochs)
       self._best = self.model.get_weights()
@@ -270,10 +269,10 @@ class Network:
     Returns 0 if a test_step of the user is for other batches.
     """
     layout = rows.layout(self.check_size)._replace(size=self.check_size)
-    if layout[:2] != self.layouts[1][:2] and not steps_lib.is_of_keras(
+    if layout[:2] != self.layouts[1][:2] and not rows_lib.is_of_keras(
         self.model, "test_step"):
       return 0.
-    steps = steps_lib.Steps(self.model, layout, layout, 0)
+    steps = rows_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
     flat, numbers = next(rows.calls(self.check_size))
     with _kept_states(self.model):
@@ -327,7 +326,8 @@ class Network:
     model.set_weights(self._best)
     reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
-    self._folder.write_best(model)  # Before predictions: some layers count these.
+    # Before predictions: some layers count these.
+    self._folder.write_best(model)
     predictions = self.predictions()
     record.predict_seconds = self._predict_seconds()
     self._folder.write_end(predictions, record)

@@ -16,7 +16,7 @@ from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import rows as rows_lib
 
 keras = tf_compat.keras_3
 _MAX_NETWORKS, _MAX_VALUES = 16, 10**7
@@ -56,7 +56,7 @@ def _is_traced_alike(network):
   # A callback may have changed anything in the model.
   if not network.draws_seeds_alone or model.run_eagerly or (
       network.task.callbacks is not None) or not all(
-          steps_lib.is_of_keras(model, name)
+          rows_lib.is_of_keras(model, name)
           for name in ("train_step", "test_step")):
     return False
   known = {id(one.value.handle) for one in (
