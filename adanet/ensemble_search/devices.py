@@ -7,7 +7,7 @@ nothing is placed, and TensorFlow does as it does in `Model.fit`.
 """
 
 import collections
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import functools
 import threading
@@ -27,13 +27,12 @@ _used: list[str | None] = []
 _lock = threading.Lock()
 
 
-def least_loaded(devices: Sequence[str], used: Iterable[str | None],
-                 first: int = 0) -> str | None:
-  """Returns the device that is the fewest times in `used`; None without any.
+def least_loaded(used: Iterable[str | None], first: int = 0) -> str | None:
+  """Returns the GPU that is the fewest times in `used`; None without any.
 
   Of several, the first one from the place `first` on.
   """
-  counts = collections.Counter(used)
+  devices, counts = runtime.gpu_names(), collections.Counter(used)
   start = first % len(devices) if devices else 0
   return min([*devices[start:], *devices[:start]], key=lambda one: counts[one],
              default=None)
@@ -43,7 +42,7 @@ def least_loaded(devices: Sequence[str], used: Iterable[str | None],
 def one_more(first: int) -> Iterator[str | None]:
   """Yields the device of a network that a worker trains in a block."""
   with _lock:
-    device = least_loaded(runtime.gpu_names(), _used, first)
+    device = least_loaded(_used, first)
     _used.append(device)
   try:
     yield device

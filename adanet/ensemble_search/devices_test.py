@@ -309,7 +309,8 @@ class DevicesTest(parameterized.TestCase):
       ("ab", ["b", "a", "b"], 1, "a"), ("abc", ["a", "b"], 1, "c"),
       ("abc", ["a", "b", "c"], 1, "b"))
   def test_least_loaded(self, names, used, first, expected):
-    self.assertEqual(expected, devices.least_loaded(names, used, first))
+    with mock.patch.object(runtime, "gpu_names", lambda: names):
+      self.assertEqual(expected, devices.least_loaded(used, first))
 
 
 if __name__ == "__main__":

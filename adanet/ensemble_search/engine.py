@@ -113,8 +113,7 @@ class SearchEngine:
     Its task is taken out of `waiting`: the first one that can train on the
     device with the fewest networks.
     """
-    device = devices.least_loaded(
-        runtime.gpu_names(), [one.device for one in running])
+    device = devices.least_loaded(one.device for one in running)
     task = waiting.pop(next((
         i for i, one in enumerate(waiting) if one.key not in self.made or
         self.made[one.key].device == device), 0))

@@ -317,9 +317,7 @@ class Steps:
     self.check = self._traced(
         lambda batch, rows: test(batch(rows)), checked, [checked.size])
     self.check_batches = self._stepping("test_step", checked)
-    self.predict = self._traced(
-        lambda batch, rows: self._predicted(batch(rows)), checked,
-        [checked.size])
+    self.predict = self._traced(self._predicted, checked, [checked.size])
 
   def trace(self) -> None:
     """Traces all functions, in the order that needs one trace each.
@@ -372,32 +370,30 @@ class Steps:
 
   def _stepping(self, name, layout):
     """Returns a function that takes a step of the model for each batch."""
-    return self._traced(
-        lambda batch, rows: self._stepped(name, batch, rows), layout,
-        [None, layout.size])
 
-  def _stepped(self, name, batch, rows):
-    """Takes a step for each batch; returns the logs of the last one."""
-    step = self._step(name)
-    if self._is_eager:
-      return [step(batch(some)) for some in rows][-1]
-    is_own = not is_of_keras(self._model, name)
-    end = tf.shape(rows)[0] - int(is_own)
+    def stepped(batch, rows):
+      step = self._step(name)
+      if self._is_eager:
+        return [step(batch(some)) for some in rows][-1]
+      is_own = not is_of_keras(self._model, name)
+      end = tf.shape(rows)[0] - int(is_own)
 
-    def body(i):
-      step(batch(rows[i]))
-      return i + 1
+      def body(i):
+        step(batch(rows[i]))
+        return i + 1
 
-    tf.while_loop(lambda i: i < end, body, [tf.constant(0)],
-                  parallel_iterations=1)
-    # What a step of Keras returns is there without another trace of it.
-    return (step(batch(rows[end])) if is_own else
-            self._model.get_metrics_result())
+      tf.while_loop(lambda i: i < end, body, [tf.constant(0)],
+                    parallel_iterations=1)
+      # What a step of Keras returns is there without another trace of it.
+      return (step(batch(rows[end])) if is_own else
+              self._model.get_metrics_result())
 
-  def _predicted(self, batch):
+    return self._traced(stepped, layout, [None, layout.size])
+
+  def _predicted(self, batch, rows):
     # What test_step sees: a predict_step of a user may return something else,
     # of which the ensemble, a functional model, knows nothing.
-    outputs = keras.Model.predict_step(self._model, (batch[0],))
+    outputs = keras.Model.predict_step(self._model, (batch(rows)[0],))
     self.outputs = keras.tree.map_structure(lambda _: 0, outputs)
     found, masks = keras.tree.flatten(outputs), []
     for output in found:

@@ -21,7 +21,6 @@ from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import words
-from adanet.tf_compat import runtime
 import numpy as np
 
 keras = tf_compat.keras_3
@@ -65,8 +64,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
   owners: dict[int, Any] = {}
   for i, (task, makes_several) in enumerate(_next_tasks(tasks, directory)):
     network = network_lib.Network(
-        task, data[task.key.fold],
-        devices.least_loaded(runtime.gpu_names(), (), i))
+        task, data[task.key.fold], devices.least_loaded((), i))
     model = network.model
     _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
