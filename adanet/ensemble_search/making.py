@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user's functions make for each network: a model, and callbacks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import inspect
 import random
@@ -79,36 +79,29 @@ def _copied(value):
           "compile the models with it in their functions.") from error
 
 
-class SeededGenerators:
-  """The generators of Python and NumPy that a block draws from."""
-
-  def __init__(self, seed: int):
-    self._seed = seed
-    self.python = random.Random(seed)
-
-  def draw_seeds_alone(self) -> bool:
-    """Returns whether nobody has drawn but Keras, the seeds of its layers."""
-    if not all(np.array_equal(one, other) for one, other in zip(
-        np.random.get_state(), np.random.RandomState(self._seed).get_state())):
-      return False
-    replayed, state = random.Random(self._seed), self.python.getstate()
-    for _ in range(_MAX_SEEDS):
-      if replayed.getstate() == state:
-        return True
-      replayed.randint(1, 10**9)  # As Keras does.
+def _drew_seeds_alone(seed, own):
+  """Returns whether nobody has drawn but Keras, the seeds of its layers."""
+  if not all(map(np.array_equal, np.random.get_state(),
+                 np.random.RandomState(seed).get_state())):
     return False
+  replayed = random.Random(seed)
+  for _ in range(_MAX_SEEDS):
+    if replayed.getstate() == own.getstate():
+      return True
+    replayed.randint(1, 10**9)  # As Keras does.
+  return False
 
 
 @contextlib.contextmanager
-def seeded(seed: int) -> Iterator[SeededGenerators]:
+def seeded(seed: int) -> Iterator[Callable[[], bool]]:
   """Seeds what Keras draws its seeds from; puts the user's states back after.
 
   Keras draws all seeds of initializers and layers from Python's generator. This
   thread has one of its own: others, such as Dask's, draw now and then, too.
+  Yields a function that returns whether the block has drawn such seeds alone.
   """
   # Nobody behind the end: a module that is imported meanwhile may keep a name.
-  threads, generators = {threading.get_ident()}, SeededGenerators(seed)
-  own = generators.python
+  threads, own = {threading.get_ident()}, random.Random(seed)
   with _seeding:
     states = random.getstate(), np.random.get_state()
     functions = {name: getattr(random, name) for name in random.__all__
@@ -124,7 +117,7 @@ def seeded(seed: int) -> Iterator[SeededGenerators]:
     try:
       vars(random).update({name: of_thread(name, function)
                            for name, function in functions.items()})
-      yield generators
+      yield lambda: _drew_seeds_alone(seed, own)
     finally:
       threads.clear()
       vars(random).update(functions)

@@ -75,7 +75,7 @@ class Network:
       TensorFlow's choice.
     model: `keras.Model`.
     architecture: str, a digest of the model before it was built.
-    draws_seeds_alone: bool, whether nothing was drawn but seeds of Keras.
+    drew_seeds_alone: bool, whether nothing was drawn but seeds of Keras.
     check_size: int, the rows of a held-out batch.
     layouts: the `Layout` of batches that train, and of held-out ones.
     steps: `Steps`, the functions of the model.
@@ -94,7 +94,7 @@ class Network:
     """
     self.device = device
     self._begin_record(task, data)
-    with devices.scope(device), task.seeded() as generators:
+    with devices.scope(device), task.seeded() as drew_seeds_alone:
       self.model = task.made()
       self.architecture = digests.Digest().of_model(self.model, task.function)
       self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
@@ -107,7 +107,7 @@ class Network:
         owner = (task.owner if len(self.layouts[0].structure) > 1 else
                  f"y=None, and {task.owner} needs labels")
         raise ValueError(f"{owner}: {words.one_line(error)}") from error
-      self.draws_seeds_alone = generators.draw_seeds_alone()
+      self.drew_seeds_alone = drew_seeds_alone()
     # What a new model has beside its own variables.
     self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
         *getattr(self.model.optimizer, "variables", ()),

@@ -54,7 +54,7 @@ def _is_traced_alike(network):
   """Returns whether the model's functions are those of any seed."""
   model = network.model
   # A callback may have changed anything in the model.
-  if not network.draws_seeds_alone or model.run_eagerly or (
+  if not network.drew_seeds_alone or model.run_eagerly or (
       network.task.callbacks is not None) or not all(
           rows_lib.is_of_keras(model, name)
           for name in ("train_step", "test_step")):
@@ -79,12 +79,12 @@ def _is_traced_alike(network):
 def _begins_anew(network, task, data):
   """Gives a network the values of a new model; returns whether that is right.
   """
-  with devices.scope(network.device), task.seeded() as generators:
+  with devices.scope(network.device), task.seeded() as drew_seeds_alone:
     model = task.made()
     architecture = digests.Digest().of_model(model, task.function)
     if not model.built:
       model(ensemble_model.inputs(data.layout(), [model]))
-    if not generators.draw_seeds_alone():
+    if not drew_seeds_alone():
       return False
   if network.architecture != architecture or [
       (one.shape, one.dtype) for one in network.model.variables] != [
