@@ -135,7 +135,7 @@ class EnsembleSearch:
     if path is None or content is None:
       raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
                        "expected the directory of one that was trained.")
-    given = trial.loaded(path, content["arguments"], {
+    given = making.loaded(path, content["arguments"], {
         "loss": loss, "metrics": metrics, "optimizer": optimizer})
     return cls(models, directory=path, seed=content["seed"],
                **given._asdict())
@@ -278,8 +278,8 @@ class EnsembleSearch:
                     "what it had: %s.", ", ".join(unknown))
     directory.write({
         "seed": self._seed, "given": given, "models": list(self._models),
-        "arguments": trial.saved(self._given),
-        "judge": trial.saved(tried.compiling), "outputs": tried.names,
+        "arguments": making.saved(self._given),
+        "judge": making.saved(tried.compiling), "outputs": tried.names,
         "x": data[0].layout().structure[0],
         "specs": ensemble_model.write_sample(directory, data)})
 
@@ -393,7 +393,7 @@ class EnsembleSearch:
       raise ValueError("No network has ended yet: call fit with the data of "
                        "before to go on.")
     if self._judged is None:
-      self._judged = trial.loaded(self._path, content["judge"], {
+      self._judged = making.loaded(self._path, content["judge"], {
           "optimizer": self._given.optimizer})
     return directory, content, *ensemble_model.sample(directory, content)
 

@@ -6,7 +6,6 @@ Each function makes its model, whose steps are traced on the shapes of the data,
 and the judge judges something. The first models are kept for their training.
 """
 
-import json
 from typing import Any, NamedTuple
 import weakref
 
@@ -258,57 +257,3 @@ def _check_values(network, data):
             f"{what}{found}, and the loss of {network.task.owner} is not "
             "finite: expected finite numbers. Leave these rows out, or fill "
             "them, for example with numpy.nan_to_num.")
-
-
-def saved(given: making.Compiling) -> dict[str, Any]:
-  """Returns arguments of `Model.compile` as JSON has them.
-
-  What Keras cannot read again as it was is named alone: {"own": name}.
-  """
-  return {name: _saved(value) for name, value in given._asdict().items()}
-
-
-def _saved(value):
-  digest = digests.Digest()
-  try:
-    # Keras leaves schedules of learning rates as objects.
-    text = json.dumps(
-        keras.saving.serialize_keras_object(_lists(value)),
-        default=keras.saving.serialize_keras_object)
-    # Keras changes what it reads, and leaves some options out of configs.
-    again = keras.saving.deserialize_keras_object(json.loads(text))
-    if isinstance(again, keras.optimizers.Optimizer) or (
-        digest.text(again) == digest.text(_lists(value))):
-      return {"keras": json.loads(text)}
-  except Exception:  # An object of the user.  # pylint: disable=broad-except
-    pass
-  parts = keras.tree.flatten(value) if keras.tree.is_nested(value) else ()
-  return next((one for one in map(_saved, parts) if "own" in one), {
-      "own": getattr(value, "__name__", type(value).__name__)})
-
-
-def _lists(value):
-  """Returns a value with lists in place of tuples, which Keras cannot read."""
-  if isinstance(value, dict):
-    return {key: _lists(one) for key, one in value.items()}
-  return list(map(_lists, value)) if isinstance(value, (list, tuple)) else value
-
-
-def loaded(path: str, content: dict[str, Any],
-           arguments: dict[str, Any]) -> making.Compiling:
-  """Returns `arguments`, and in place of None what `saved` returned.
-
-  Raises:
-    ValueError: an object of the user's program is None.
-  """
-  found = {}
-  for name, value in content.items():
-    if arguments.get(name) is not None:
-      found[name] = arguments[name]
-    elif "own" in value:
-      raise ValueError(
-          f"{name}=None: the search in {path!r} has {value['own']}, which is "
-          f"not of Keras: expected the {name} of before.")
-    else:
-      found[name] = keras.saving.deserialize_keras_object(value["keras"])
-  return making.Compiling(**found)
