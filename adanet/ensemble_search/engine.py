@@ -140,7 +140,6 @@ class SearchEngine:
     count = max(_MAX_SHARED, devices.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
       of_all = lambda function, some: list(pool.map(function, some))
-      saved = time.monotonic()
       try:
         while (waiting or running) and not self.stop.is_set():
           while waiting and len(running) < count:
@@ -158,9 +157,6 @@ class SearchEngine:
           for one in ended:
             yield self._ended(one, one.finish())
           del ended
-          if time.monotonic() - saved > 10:
-            of_all(network_lib.Network.save, running)
-            saved = time.monotonic()
       except BaseException:
         self.stop.set()
         raise

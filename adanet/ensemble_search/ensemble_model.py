@@ -186,7 +186,7 @@ def inputs(layout: rows_lib.Layout, members: list) -> Any:
     known = [one[i] for one in shapes if one and len(one[i]) == len(shape)]
     for axis in range(len(shape)):
       sizes = {one[axis] for one in known}
-      if known and sizes == {None}:
+      if sizes == {None}:
         shape[axis] = None
       elif axis == 0 and len(sizes - {None}) == 1:
         shape[0] = (sizes - {None}).pop()

@@ -81,7 +81,6 @@ class Network:
     steps: `Steps`, the functions of the model.
     record: `files.NetworkRecord`, of the epochs so far.
   """
-  _folder: files.Folder
 
   def __init__(self, task: NetworkTask, data: Any, device: str | None = None):
     """Makes the model, and traces its functions; the data are not read yet.
@@ -136,7 +135,7 @@ class Network:
   @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
     """Goes on from the files of its folder, if that has any."""
-    self._folder = folder
+    self._folder, self._saved = folder, time.monotonic()
     files.remove_unfinished(folder.path)
     model, record = self.model, folder.running()
     if record is not None and folder.has_state(record):
@@ -163,7 +162,6 @@ class Network:
   def train(self, is_stopped: Callable[[], bool],
             report: Report = lambda *_: None) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None if it was stopped."""
-    saved = time.monotonic()
     while not self.record.ended:
       for flat, rows in self._data.calls(
           len(self.record.epochs), self.record.step):
@@ -172,13 +170,8 @@ class Network:
           return None
       self.end_epoch()
       report(self.task.key, self.record)
-      if self.record.ended:
-        break
-      stops = is_stopped()
-      if stops or time.monotonic() - saved > _SECS_BETWEEN_SAVES:
+      if not self.record.ended and is_stopped():
         self.save()
-        saved = time.monotonic()
-      if stops:
         return None
     return self.finish()
 
@@ -219,7 +212,10 @@ class Network:
 
   @devices.on_own_device
   def end_epoch(self) -> None:
-    """Checks the network on held-out rows, and keeps the values of its best."""
+    """Checks the network on held-out rows, and keeps the values of its best.
+
+    Saves the network now and then.
+    """
     began = time.monotonic()
     record = self.record
     if not record.step:
@@ -245,7 +241,10 @@ class Network:
     self._end_if_over()
     if not record.ended and self.model.stop_training:
       record.ended = files.CALLBACK
-    record.seconds += time.monotonic() - began
+    now = time.monotonic()
+    record.seconds += now - began
+    if not record.ended and now - self._saved > _SECS_BETWEEN_SAVES:
+      self.save()
 
   def _end_if_over(self):
     epochs = len(self.record.epochs)
@@ -339,6 +338,7 @@ class Network:
     self.record.states = [np.asarray(one).tolist() for one in _states(
         self.model)]
     self._folder.save(self.model, self._best, self.record)
+    self._saved = time.monotonic()
 
 
 def _states(model):
