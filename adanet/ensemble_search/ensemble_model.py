@@ -50,10 +50,9 @@ def write_sample(directory: files.Directory, data: list) -> list:
   found = {}
   for fold, one in enumerate(data):
     flat, rows = next(one.held_out.calls(_SAMPLE_SIZE))
-    some = [rows_lib.readable(array)(rows[0][:_SAMPLE_SIZE])
-            for array in flat[:count]]
-    for i, array in enumerate(some):
-      for j, part in enumerate(tf.nest.flatten(array, expand_composites=True)):
+    for i, array in enumerate(flat[:count]):
+      some = rows_lib.readable(array)(rows[0][:_SAMPLE_SIZE])
+      for j, part in enumerate(tf.nest.flatten(some, expand_composites=True)):
         found[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
             tf.io.serialize_tensor(part).numpy(), np.uint8)
   with files.written(directory.path / "sample.npz") as temporary:
