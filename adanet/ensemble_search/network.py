@@ -274,7 +274,7 @@ class Network:
     steps = rows_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
     flat, numbers = next(rows.calls(self.check_size))
-    with _kept_states(self.model):
+    with kept_states(self.model):
       logs = self._called(steps.check, flat, np.resize(
           numbers[0], self.check_size))
     return steps.logs("test_step", logs).get("loss", np.nan)
@@ -285,7 +285,8 @@ class Network:
     flat, rows = next(self._data.held_out.calls(self.check_size))
     batch = self.layouts[1].packed(
         rows_lib.readable(one)(tf.constant(rows[0])) for one in flat)
-    return batch[0], self._predicted([(flat, rows[:1])])
+    with kept_states(self.model):
+      return batch[0], self._predicted([(flat, rows[:1])])
 
   @devices.on_own_device
   def predictions(self) -> files.HeldOutPredictions:
@@ -293,9 +294,8 @@ class Network:
     return self._predicted(self._data.held_out.calls(self.check_size))
 
   def _predicted(self, calls):
-    with _kept_states(self.model):
-      parts = [self._called(self.steps.predict, flat, some)
-               for flat, rows in calls for some in rows]
+    parts = [self._called(self.steps.predict, flat, some)
+             for flat, rows in calls for some in rows]
     try:
       return joined(self.steps.outputs, parts)
     except ValueError as error:
@@ -370,7 +370,7 @@ def reset_states(model: Any) -> None:
 
 
 @contextlib.contextmanager
-def _kept_states(model):
+def kept_states(model: Any) -> Iterator[None]:
   """Keeps a model as it is, also if it counts or draws when it predicts."""
   before = [(one, keras.ops.convert_to_numpy(one))
             for one in model.non_trainable_variables]

@@ -89,7 +89,8 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
   named = names[0] if all(one == names[0] for one in names) or any(
       isinstance(one, dict) for one in compiling[1:]) else None
   network = first[0]
-  predictions = network.predictions()
+  with network_lib.kept_states(network.model):
+    predictions = network.predictions()
   try:
     judge = judge_lib.Judge(
         compiling, [one.held_out for one in data], predictions, named)
