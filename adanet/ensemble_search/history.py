@@ -4,6 +4,7 @@
 """
 
 import io
+import json
 import math
 from typing import Any, NamedTuple
 
@@ -143,8 +144,8 @@ class SearchHistory(NamedTuple):
       rows += [{
           "name": one.name, **one.values, "weight": one.weight,
           "best_epoch": one.best_epoch, "epochs": len(one.epochs),
-          **{name: getattr(one, name) for name in (
-              "parameters", "predict_seconds", "seconds", "ended")}}
+          "parameters": one.parameters, "predict_seconds": one.predict_seconds,
+          "seconds": one.seconds, "ended": one.ended}
                for one in member.networks]
     own = {one.name: one.own_val_loss for one in known
            if one.own_val_loss is not None}
@@ -164,19 +165,17 @@ class SearchHistory(NamedTuple):
 
   def __str__(self) -> str:
     from rich import console as rich_console
-    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    output = io.StringIO()
     self.show(rich_console.Console(
         file=output, width=_WIDTH, color_system=None))
-    output.seek(0)
-    return output.read()
+    return output.getvalue()
 
   def show(self, console: Any) -> None:
     """Prints the leaderboard to a `rich.console.Console`."""
     from rich import text as rich_text
     from adanet.console import wording
     from adanet.console import tables
-    cells = [[wording.printable(text) for text in line]
-             for line in self.cells()]
+    cells = [list(map(wording.printable, line)) for line in self.cells()]
     tables.print_parts(console, tables.new_tables(
         console, cells, lambda cell: "bold" if cell == "ensemble" else ""
     ) if cells else [rich_text.Text("No network has ended.")])
@@ -186,11 +185,12 @@ class SearchHistory(NamedTuple):
 
     NaN becomes the string "NaN".
     """
-    return _finite({
+    text = json.dumps({
         "networks": [one._asdict() for one in self.networks],
         "members": [{**one._asdict(), "networks": [
             network.name for network in one.networks]} for one in self.members],
         "ensemble": self.ensemble, "leaderboard": self.rows()})
+    return json.loads(text, parse_constant=str)
 
   def html(self) -> str:
     """Returns the leaderboard and the picture as a fragment of HTML.
@@ -199,11 +199,9 @@ class SearchHistory(NamedTuple):
       ModuleNotFoundError: Rich or Matplotlib is not installed.
     """
     from adanet.console import tables
+    from adanet.ensemble_search import picture
     shown = tables.to_html(self.show, _WIDTH)
-    picture = io.BytesIO()
-    from adanet.ensemble_search import picture as picture_lib
-    picture_lib.write(self, picture, "svg")
-    svg = picture.getvalue().decode()
+    svg = picture.svg(self)
     return (f'<div>{shown}<div style="overflow-x:auto">'
             f"{svg[svg.index('<svg'):]}</div></div>")
 
@@ -242,18 +240,6 @@ def _row_of_several(name, values, weight, used, trained):
           "epochs": None, "parameters": sum(one.parameters for one in used),
           "predict_seconds": sum(one.predict_seconds for one in used),
           "seconds": sum(one.seconds for one in trained), "ended": ""}
-
-
-def _finite(value):
-  """Returns a value with text in place of the numbers that JSON lacks."""
-  if isinstance(value, dict):
-    return {key: _finite(one) for key, one in value.items()}
-  if isinstance(value, (list, tuple)):
-    return list(map(_finite, value))
-  if isinstance(value, float) and not math.isfinite(value):
-    return "NaN" if math.isnan(value) else (
-        "Infinity" if value > 0 else "-Infinity")
-  return value
 
 
 def _cell(name: str, value: Any) -> str:

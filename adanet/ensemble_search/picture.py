@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws a search: curves of val_loss, weights, and the leaderboard."""
 
+import io
 import os
 from typing import Any
 
@@ -14,7 +15,8 @@ _MAX_CURVES = 12
 
 def plot(history: Any, path: Any = None) -> Any:
   """Returns a figure; see `SearchHistory.plot`."""
-  figure = _figure(history)
+  with page_lib.default_style():
+    figure = _drawn(history)
   if path is not None:
     kind = os.path.splitext(os.fspath(path))[1][1:].lower()
     if kind not in _FORMATS:
@@ -25,14 +27,11 @@ def plot(history: Any, path: Any = None) -> Any:
   return figure
 
 
-def write(history: Any, file: Any, kind: str) -> None:
-  """Writes the picture to a file that is open."""
-  page_lib.write(_figure(history), file, kind)
-
-
-def _figure(history):
-  with page_lib.default_style():
-    return _drawn(history)
+def svg(history: Any) -> str:
+  """Returns the picture as a page of SVG."""
+  file = io.BytesIO()
+  page_lib.write(plot(history), file, "svg")
+  return file.getvalue().decode()
 
 
 def _drawn(history):

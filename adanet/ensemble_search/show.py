@@ -35,17 +35,15 @@ def _is_notebook() -> bool:
 class SearchDisplay:
   """Shows what happens. Threads may report."""
 
-  def __init__(self, verbose: Any):
+  def __init__(self, verbose: Any, exits: contextlib.ExitStack):
+    """Begins to draw, if there is a terminal or a notebook."""
     self._verbose = verbose
     self._lock = threading.Lock()
     self._rows: dict[files.Key, list[str]] = {}
     self._drawn = 0.
     self._live: Any = None
     self._handle: Any = None
-
-  def open(self, exits: contextlib.ExitStack) -> None:
-    """Begins to draw, if there is a terminal or a notebook."""
-    if self._verbose not in ("auto", 1):
+    if verbose not in ("auto", 1):
       return
     if _is_notebook():
       self._handle = False
@@ -149,6 +147,4 @@ class SearchDisplay:
 def shown(verbose: Any) -> Iterator[SearchDisplay]:
   """Yields a `SearchDisplay`, which leaves the terminal as it was."""
   with contextlib.ExitStack() as exits:
-    display = SearchDisplay(verbose)
-    display.open(exits)
-    yield display
+    yield SearchDisplay(verbose, exits)
