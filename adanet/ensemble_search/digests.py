@@ -95,10 +95,10 @@ class Digest:
           value.__defaults__, value.__kwdefaults__])
     if isinstance(value, types.CodeType):
       return f"{value.co_code.hex()} {value.co_names} {of(value.co_consts)}"
-    if isinstance(value, (np.ndarray, tf.Tensor)):
-      return arrays.digest(arrays.read("value", value))
-    if isinstance(value, keras.Variable):
-      return of(np.asarray(value))
+    if isinstance(value, (np.ndarray, tf.Tensor, tf.Variable, keras.Variable)):
+      array = np.asarray(value)
+      return (of(array.tolist()) if array.dtype.kind == "O" else
+              arrays.digest(array))
     return self._of_object(value, of)
 
   def _of_object(self, value, of):

@@ -174,6 +174,8 @@ class LiveCasesTest(parameterized.TestCase):
       self._fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
 
   @parameterized.parameters(level.first([
+      (lambda: _power(keras.Variable(4.)), lambda: _power(keras.Variable(1.))),
+      (lambda: _power(np.array(4.)), lambda: _power(np.array(1.))),
       (lambda: _power(4.), lambda: _power(1.)),
       (lambda: _Quantile(.1), lambda: _Quantile(.9)),
       (lambda: _of_keywords(1.), lambda: _of_keywords(2.)),
