@@ -195,7 +195,7 @@ class SearchEngine:
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                                futures.FIRST_COMPLETED)
         if self.stop.is_set():
-          self.directory.set_stopping(True)
+          self.directory.stop()
         for key in running.values():
           record = self.directory.folder(key).running()
           if record is not None and len(record.epochs) > shown.get(key, 0):
@@ -207,7 +207,7 @@ class SearchEngine:
           if record is not None:
             yield key, record
     except BaseException:
-      self.directory.set_stopping(True)
+      self.directory.stop()
       for future in running:
         future.cancel()
       futures.wait(running, 60)

@@ -23,7 +23,6 @@ import json
 import os
 import pathlib
 import re
-import time
 from typing import Any, NamedTuple
 import urllib.parse
 import uuid
@@ -39,7 +38,6 @@ SEARCH, ENSEMBLE = "search.json", "ensemble.json"
 _OLD = ("ensemble_search.json", "checkpoint", "graph.pbtxt")
 #: Why a network ended.
 PATIENCE, EPOCHS, CALLBACK = "no better", "all epochs", "by a callback"
-_SECS_BETWEEN_LOOKS = .5
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
@@ -214,35 +212,31 @@ class Folder:
     The files of before stay until the record names those that are new.
     """
     record.saved = uuid.uuid4().hex[:8]
-    self._write_weights(model, record.saved_file(LAST))
+    self.write_weights(model, record.saved_file(LAST))
     if best is not None:
       now = model.get_weights()
       model.set_weights(best)
-      self._write_weights(model, record.saved_file(BEST))
+      self.write_weights(model, record.saved_file(BEST))
       model.set_weights(now)
     record.sizes = self._sizes(record)
     # It has ended when its predictions are there.
     self.write(dataclasses.replace(record, ended=""))
 
-  def _write_weights(self, model, name):
+  def write_weights(self, model: Any, name: str) -> None:
+    """Writes a file of weights."""
     # Keras looks at the end of the name.
     with written(self.path / name) as temporary:
       model.save_weights(str(temporary))
-
-  def write_best(self, model: Any) -> None:
-    """Writes the weights of a network that has ended."""
-    self._write_weights(model, BEST)
 
   def write_end(self, predictions: HeldOutPredictions,
                 record: NetworkRecord) -> None:
     """Writes the other files of a network that has ended, the record last."""
     record.states, record.sizes, record.step = [], [], 0
     found = {f"output_{i}": one for i, one in enumerate(predictions.outputs)}
-    found.update({f"mask_{i}": one for i, one in enumerate(
-        predictions.masks) if one is not None})
+    found |= {f"mask_{i}": one for i, one in enumerate(
+        predictions.masks) if one is not None}
     with written(self.path / _PREDICTIONS) as temporary:
-      with open(temporary, "wb") as file:
-        np.savez(file, structure=json.dumps(predictions.structure), **found)
+      np.savez(temporary, structure=json.dumps(predictions.structure), **found)
     self.write(record)
 
   def write(self, record: NetworkRecord) -> None:
@@ -303,8 +297,6 @@ class Directory:
 
   def __init__(self, path: str):
     self.path = pathlib.Path(path)
-    self._looked = 0.
-    self._is_stopping = False
 
   def folder(self, key: Key) -> Folder:
     """Returns the folder of a network."""
@@ -370,21 +362,14 @@ class Directory:
         raise ValueError(
             f"directory={str(self.path)!r}: another program trains this "
             "search: wait for its end, or give another directory.") from None
-      self.set_stopping(False)
+      (self.path / "stop").unlink(missing_ok=True)
       remove_unfinished(self.path)
       yield
 
-  def set_stopping(self, is_stopping: bool) -> None:
-    """Tells workers of an executor whether to stop at their next call."""
-    if is_stopping:
-      (self.path / "stop").touch()
-    else:
-      (self.path / "stop").unlink(missing_ok=True)
+  def stop(self) -> None:
+    """Tells workers of an executor to stop at their next call."""
+    (self.path / "stop").touch()
 
   def is_stopping(self) -> bool:
-    """Returns whether the search was told to stop; looks now and then."""
-    now = time.monotonic()
-    if now - self._looked > _SECS_BETWEEN_LOOKS:
-      self._looked = now
-      self._is_stopping = (self.path / "stop").exists()
-    return self._is_stopping
+    """Returns whether the search was told to stop."""
+    return (self.path / "stop").exists()

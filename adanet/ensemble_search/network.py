@@ -326,7 +326,7 @@ class Network:
     reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
     # Before predictions: some layers count these.
-    self._folder.write_best(model)
+    self._folder.write_weights(model, files.BEST)
     predictions = self.predictions()
     record.predict_seconds = self._predict_seconds()
     self._folder.write_end(predictions, record)

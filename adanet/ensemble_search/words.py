@@ -148,7 +148,12 @@ def checked_models(models: Any) -> dict[str, Any]:
       raise ValueError(
           f"models has the name {name!r}: expected a text without slashes, of "
           f"at most {_MAX_NAME} bytes, such as \"wide_1\".")
-    _check_function(f"models[{name!r}]", function)
+    if _of_model(function) != "a function":
+      kind = ValueError if callable(function) else TypeError
+      raise kind(f"models[{name!r}] is {_of_model(function)}: expected a "
+                 "function without arguments that makes a Keras model, because "
+                 "each network is a new one, such as lambda: keras.Sequential("
+                 "[...]).")
   return dict(models)
 
 
@@ -157,11 +162,3 @@ def _of_model(value):
     return f"a Keras {'model' if hasattr(value, 'fit') else 'layer'}"
   return "a function" if callable(value) else described(value)
 
-
-def _check_function(owner, function):
-  """Checks that a value is a function, and no model."""
-  if hasattr(type(function), "trainable_weights") or not callable(function):
-    kind = ValueError if callable(function) else TypeError
-    raise kind(f"{owner} is {_of_model(function)}: expected a function without "
-               "arguments that makes a Keras model, because each network is a "
-               "new one, such as lambda: keras.Sequential([...]).")
