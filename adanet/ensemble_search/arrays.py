@@ -35,16 +35,8 @@ def named(name: str, structure: Any) -> dict[str, Any]:
           for key, array in named(f"{name}[{part!r}]", one).items()}
 
 
-def count_rows(name: str, found: dict[str, Any]) -> int:
-  """Returns how many rows all arrays have.
-
-  Args:
-    name: str, how a message names the arrays if there are none.
-    found: dict with the arrays by their names.
-
-  Raises:
-    ValueError: the arrays have different numbers of rows, or none.
-  """
+def check_rows(name: str, found: dict[str, Any]) -> None:
+  """Raises a ValueError if arrays have different numbers of rows, or none."""
   if not found:
     raise ValueError(f"{name} has no arrays: {_EXPECTED}.")
   (first, rows), *rest = (
@@ -55,7 +47,6 @@ def count_rows(name: str, found: dict[str, Any]) -> int:
                        "expected as many.")
   if not rows:
     raise ValueError(f"{first} has no rows.")
-  return rows
 
 
 def read(name: str, value: Any) -> Any:
@@ -97,12 +88,11 @@ def _is_label(name):
 
 def _with_floatx(array):
   """Returns an array with the type of floats that Keras has."""
-  floatx = keras.config.floatx()
-  name = getattr(array.dtype, "name", "")
-  if name == floatx or name not in _FLOATS:
+  if array.dtype.name not in _FLOATS:
     return array
+  floatx = keras.config.floatx()
   return (tf.cast(array, floatx) if isinstance(array, tf.Tensor) else
-          array.astype(floatx))
+          array.astype(floatx, copy=False))
 
 
 def _array(name, value):
@@ -238,9 +228,8 @@ def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
         f"class_weight: y has the shape {[None, *y.shape[1:]]}, expected a "
         "class in each row, or one-hot rows. Give sample_weight for anything "
         "else.")
-  known, inverse = np.unique(labels, return_inverse=True)
-  return np.array([class_weight.get(int(one), 1.) for one in known],
-                  keras.config.floatx())[inverse.reshape(-1)]
+  return np.array([class_weight.get(one, 1.) for one in labels.tolist()],
+                  keras.config.floatx())
 
 
 def not_finite(batch: Any) -> tuple[str, np.ndarray]:

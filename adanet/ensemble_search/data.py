@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 import dataclasses
+import itertools
 from typing import Any
 
 from adanet import tf_compat
@@ -41,7 +42,7 @@ def checked_batch(name: str, given: Any) -> Any:
     # Weights for all outputs, as in Keras.
     if not keras.tree.is_nested(parts[2]):
       parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
-  arrays.count_rows(names[0], {
+  arrays.check_rows(names[0], {
       key: array for name, part in zip(names, parts)
       for key, array in arrays.named(name, part).items()})
   return tuple(parts)
@@ -123,12 +124,8 @@ def _check_alike(batch, other):
                  for shape in some] for some in shapes)
     if one != two:
       raise ValueError(
-          f"validation_data[{i}] has rows of {_listed(shapes[1])}, and "
-          f"{'xy'[i]} of {_listed(shapes[0])}: expected the same shapes.")
-
-
-def _listed(shapes):
-  return ", ".join(map(str, shapes))
+          f"validation_data[{i}] has rows of {str(shapes[1])[1:-1]}, and "
+          f"{'xy'[i]} of {str(shapes[0])[1:-1]}: expected the same shapes.")
 
 
 def _all_rows(batch, class_weight):
@@ -198,13 +195,9 @@ class BatchSource:
                may_have_weights: bool = False):
     """Reads at most two batches.
 
-    Args:
-      name: str, the argument, for messages.
-      given: as the attribute.
-      class_weight: dict from class to weight, or None.
-      seed: int, of the order of the batches of a `PyDataset`.
-      may_have_weights: bool, whether `class_weight` is for batches without
-        weights alone; else those with weights are an error.
+    `seed` is of the order of the batches of a `PyDataset`. Batches with weights
+    are an error where there is a `class_weight`, or `may_have_weights`, and
+    then they have none of classes.
 
     Raises:
       TypeError: there is something else.
@@ -213,7 +206,6 @@ class BatchSource:
     self._arguments = name, given, class_weight, seed, may_have_weights
     self.name = name
     self.given = given
-    self._class_weight = class_weight
     self._seed = seed
     self._data = given
     if not isinstance(given, (tf.data.Dataset, keras.utils.PyDataset)):
@@ -225,8 +217,8 @@ class BatchSource:
     batch = self._specs()
     specs = rows_lib.flat_arrays(batch)
     sizes = self._checked_sizes(specs)
-    if class_weight is not None and may_have_weights and len(batch) == 3:
-      self._class_weight = None
+    self._class_weight = (
+        None if may_have_weights and len(batch) == 3 else class_weight)
     if self._class_weight is not None:
       if len(batch) != 2:
         raise ValueError("class_weight: expected None where data have weights, "
@@ -278,25 +270,23 @@ class BatchSource:
     return sizes
 
   def _batches(self, epoch):
-    """Yields the batches of an epoch as tensors."""
+    """Yields the batches of an epoch."""
     data = self._data
     if isinstance(data, keras.utils.PyDataset):
       order = np.random.RandomState([self._seed, epoch]).permutation(len(data))
       data.on_epoch_begin()
       for i in order:
-        yield _tensors(data[int(i)])
+        yield data[int(i)]
       data.on_epoch_end()
     else:
-      yield from map(_tensors, data if isinstance(
-          data, tf.data.Dataset) else self.given())
+      yield from data if isinstance(data, tf.data.Dataset) else self.given()
 
   def calls(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Call]:
     """Yields chunks of batches behind the first `start` ones of an epoch."""
     chunk: list[list] = []
     shapes = None
-    for i, batch in enumerate(self._batches(epoch)):
-      if i < start:
-        continue
+    for batch in itertools.islice(
+        map(_tensors, self._batches(epoch)), start, None):
       if self._class_weight is not None:
         batch = (*batch, tf.constant(arrays.weights_of_classes(
             batch[1], self._class_weight)))
@@ -347,9 +337,8 @@ def _common_spec(*tensors):
 def _joined(batches):
   """Returns the tensors of some batches as one call."""
   rows = int(batches[0][0].shape[0])
-  flat = batches[0] if len(batches) == 1 else list(
-      map(rows_lib.joined, zip(*batches)))
-  return flat, np.arange(rows * len(batches), dtype=np.int32).reshape(-1, rows)
+  return list(map(rows_lib.joined, zip(*batches))), np.arange(
+      rows * len(batches), dtype=np.int32).reshape(-1, rows)
 
 
 @dataclasses.dataclass
