@@ -8,6 +8,7 @@ settings that TensorFlow takes before it initializes its devices.
 
 import collections
 from concurrent import futures
+import contextlib
 import multiprocessing
 import os
 import threading
@@ -164,16 +165,12 @@ class DevicesTest(parameterized.TestCase):
     """Returns a search whose networks were divided, and what was seen."""
     search = _search(folder or self.create_tempdir().full_path)
     seen = _Seen()
-    patches = [*seen.patches(),
-               mock.patch.object(runtime, "gpu_names", lambda: names)]
-    for one in patches:
-      one.start()
-    try:
+    with contextlib.ExitStack() as exits:
+      for one in (*seen.patches(), mock.patch.object(
+          runtime, "gpu_names", lambda: names)):
+        exits.enter_context(one)
       search.fit(*data, **{**dict(epochs=4, patience=2, batch_size=16,
                                   verbose=0), **fit})
-    finally:
-      for one in patches:
-        one.stop()
     return search, seen
 
   def _check(self, search, name, **fit):

@@ -3,6 +3,7 @@
 """Figures are the same on every engine, stopped and resumed or not."""
 
 from concurrent import futures
+import itertools
 import os
 import pathlib
 import random
@@ -50,12 +51,12 @@ def batches():
 MODELS = {"small": small, "big": big}
 
 
-def fitted(directory, *data, **fit):
+def fitted(directory, **fit):
   search = ensemble_search.EnsembleSearch(
       MODELS, "mse", metrics=["mae"], directory=directory, seed=3,
       optimizer=keras.optimizers.Adam(.03))
-  search.fit(*(data or (X, Y)), **{**dict(
-      epochs=4, patience=2, batch_size=16, verbose=0), **fit})
+  search.fit(**{**dict(x=X, y=None if "x" in fit else Y, epochs=4, patience=2,
+                       batch_size=16, verbose=0), **fit})
   return search
 
 
@@ -74,16 +75,13 @@ class EngineTest(parameterized.TestCase):
 
   expected = {}
 
-  def _expected(self, name="folds=None", *data, **fit):
+  def _check(self, search, folds=None, **fit):
     self._trained()
+    name = repr((folds, fit))
     if name not in self.expected:
       self.expected[name] = _figures(fitted(
-          self.create_tempdir().full_path, *data, **fit))
-    return self.expected[name]
-
-  def _check(self, search, name="folds=None", *data, **fit):
-    np.testing.assert_equal(_figures(search), self._expected(
-        name, *data, **fit))
+          self.create_tempdir().full_path, folds=folds, **fit))
+    np.testing.assert_equal(_figures(search), self.expected[name])
 
   @classmethod
   def _trained(cls):
@@ -91,7 +89,7 @@ class EngineTest(parameterized.TestCase):
     if "folder" not in cls.expected:
       cls.expected["folder"] = tempfile.mkdtemp()
       cls.addClassCleanup(shutil.rmtree, cls.expected["folder"])
-      cls.expected["folds=None"] = _figures(fitted(cls.expected["folder"]))
+      cls.expected["(None, {})"] = _figures(fitted(cls.expected["folder"]))
     return cls.expected["folder"]
 
   def test_threads_twice(self):
@@ -109,11 +107,11 @@ class EngineTest(parameterized.TestCase):
     with opened as executor:
       self._check(fitted(self.create_tempdir().full_path, executor=executor))
       self._check(fitted(self.create_tempdir().full_path, executor=executor,
-                         folds=2), "folds=2", folds=2)
+                         folds=2), folds=2)
       if name == "pool":
-        fit = {"validation_data": batches}
-        self._check(fitted(self.create_tempdir().full_path, batches,
-                           executor=executor, **fit), "stream", batches, **fit)
+        fit = {"x": batches, "validation_data": batches}
+        self._check(fitted(self.create_tempdir().full_path, executor=executor,
+                           **fit), **fit)
 
   @level.gate
   def test_other_threads_that_draw(self):
@@ -149,12 +147,12 @@ class EngineTest(parameterized.TestCase):
       return batches().map(lambda x, y: (x, tf.ensure_shape(tf.numpy_function(
           lambda one: read.append(1) or one, [y], tf.float32), [None, 1])))
 
-    fitted(self.create_tempdir().full_path, counted,
+    fitted(self.create_tempdir().full_path, x=counted,
            validation_data=(X, Y), epochs=2, patience=9)
     self.assertLen(made, 1)
     self.assertLen(read, 2 * 8)
 
-  @parameterized.parameters(*level.first([
+  @parameterized.parameters(level.first([
       (8, None), (6, None), (7, None), (13, None), (12, 2), (21, 2)]))
   def test_killed_behind_any_file(self, count, folds):
     folder = self.create_tempdir().full_path
@@ -166,61 +164,25 @@ class EngineTest(parameterized.TestCase):
       if left[0] == 0:
         raise _Killed
 
+    self._kill(files.os, "replace", killed, folder, folds=folds)
+    self._check(fitted(folder, folds=folds), folds=folds)
+
+  def _kill(self, owner, name, killed, folder, **fit):
     with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
-        mock.patch.object(files.os, "replace", killed)):
-      with self.assertRaises(_Killed):
-        fitted(folder, folds=folds)
-    self._check(fitted(folder, folds=folds), f"folds={folds}", folds=folds)
+        mock.patch.object(owner, name, killed)), self.assertRaises(_Killed):
+      fitted(folder, **fit)
 
-  @parameterized.parameters(level.first([11, 4]))
-  def test_stopped_in_an_epoch(self, count):
+  @parameterized.parameters(level.first([
+      (11, {}), (4, {}), (12, {"x": batches, "validation_data": (X, Y)})]))
+  def test_stopped_in_an_epoch(self, count, data):
     folder = self.create_tempdir().full_path
-    asked = []
-
-    def is_set(stop):
-      del stop  # Unused.
-      asked.append(1)
-      return len(asked) > count
-
-    with mock.patch.object(network, "_SECS_OF_A_CALL", 0), (
-        mock.patch.object(engine.Stop, "is_set", is_set)):
-      fitted(folder)
+    asked = itertools.count()
+    with mock.patch.object(network, "_SECS_OF_A_CALL", 0), mock.patch.object(
+        engine.Stop, "is_set", lambda _: next(asked) >= count):
+      fitted(folder, **data)
     self.assertLess(sum(bool(one.ended) for one in
                         fitted_history(folder).networks), 2)
-    self._check(fitted(folder))
-
-  @level.gate
-  def test_cut_file(self):
-    folder = self.create_tempdir().full_path
-    save = files.Folder.save
-
-    def killed(*args):
-      save(*args)
-      raise _Killed
-
-    with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
-        mock.patch.object(files.Folder, "save", killed)):
-      with self.assertRaises(_Killed):
-        fitted(folder)
-    for path in pathlib.Path(folder).glob("networks/*/*-last.weights.h5"):
-      os.truncate(path, 99)
-    self._check(fitted(folder))
-
-  @level.gate
-  def test_stopped_with_a_dataset(self):
-    folder = self.create_tempdir().full_path
-    asked = []
-
-    def is_set(stop):
-      del stop  # Unused.
-      asked.append(1)
-      return len(asked) > 12
-
-    fit = {"validation_data": (X, Y)}
-    with mock.patch.object(network, "_SECS_OF_A_CALL", 0), (
-        mock.patch.object(engine.Stop, "is_set", is_set)):
-      fitted(folder, batches, **fit)
-    self._check(fitted(folder, batches, **fit), "stopped", batches, **fit)
+    self._check(fitted(folder, **data), **data)
 
   def test_ctrl_c(self):
     folder = self.create_tempdir().full_path
@@ -286,16 +248,16 @@ class EngineTest(parameterized.TestCase):
 
   @level.gate
   def test_a_saved_file_that_a_crash_spoiled(self):
+    """The network trains anew by itself if the file has another size."""
     folder = self.create_tempdir().full_path
-    with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
-        mock.patch.object(network.Network, "finish", side_effect=_Killed)):
-      with self.assertRaises(_Killed):
-        fitted(folder)
+    self._kill(network.Network, "finish", mock.Mock(side_effect=_Killed), folder)
     path = next(pathlib.Path(folder).glob("networks/*/*-last.weights.h5"))
     path.write_bytes(b"\0" * path.stat().st_size)
     with self.assertRaisesRegex(
         ValueError, f"^'{path}' cannot be read: .* Remove its folder"):
       fitted(folder)
+    os.truncate(path, 99)
+    self._check(fitted(folder))
 
   def test_a_lost_worker(self):
 
