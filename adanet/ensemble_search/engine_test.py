@@ -250,7 +250,8 @@ class EngineTest(parameterized.TestCase):
   def test_a_saved_file_that_a_crash_spoiled(self):
     """The network trains anew by itself if the file has another size."""
     folder = self.create_tempdir().full_path
-    self._kill(network.Network, "finish", mock.Mock(side_effect=_Killed), folder)
+    self._kill(network.Network, "finish", mock.Mock(side_effect=_Killed),
+               folder)
     path = next(pathlib.Path(folder).glob("networks/*/*-last.weights.h5"))
     path.write_bytes(b"\0" * path.stat().st_size)
     with self.assertRaisesRegex(
