@@ -75,8 +75,9 @@ class EnsembleSearch:
       loss: as in `Model.compile`, to train models that are not compiled and to
         compare ensembles. None for the loss of the compiled models, which must
         be the same in all models.
-      metrics: as in `Model.compile`. With None, the metrics of the compiled
-        models if `loss` is None, and otherwise no metrics.
+      metrics: as in `Model.compile`. With None, the metrics and the weighted
+        metrics of the compiled models if `loss` is None, and otherwise no
+        metrics.
       optimizer: as in `Model.compile`, for models that are not compiled. None
         for Adam with a learning rate of .001.
       loss_weights: as in `Model.compile`.
@@ -137,8 +138,8 @@ class EnsembleSearch:
                        "expected the directory of one that was trained.")
     given = making.loaded(path, content["arguments"], {
         "loss": loss, "metrics": metrics, "optimizer": optimizer})
-    return cls(models, directory=path, seed=content["seed"],
-               **given._asdict())
+    return cls(models, given.loss, given.metrics, given.optimizer,
+               given.loss_weights, path, content["seed"])
 
   def fit(self, x: Any, y: Any = None, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,

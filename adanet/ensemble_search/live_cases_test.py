@@ -425,14 +425,23 @@ class LiveCasesTest(parameterized.TestCase):
   def test_metrics_that_a_directory_has(self):
     own = lambda t, p: t - p
     own.__name__ = "own"
-    for metrics, expected in ((("mae", "mse"), ["loss", "mae", "mse"]),
-                              (["mae", own], None)):
+
+    def compiled():
+      model = _dense()()
+      # As the tasks of KerasHub.
+      model.compile("adam", "mse", metrics=["mae"], weighted_metrics=["mse"])
+      return model
+
+    for make, loss, metrics, expected in (
+        (_dense(), "mse", ("mae", "mse"), ["loss", "mae", "mse"]),
+        (_dense(), "mse", ["mae", own], None),
+        (compiled, None, None, ["loss", "mae", "mse"])):
       folder = self.create_tempdir().full_path
-      self._fit(_dense(), "mse", _X, _Y, search={
+      self._fit(make, loss, _X, _Y, search={
           "metrics": metrics, "directory": folder})
-      load = lambda folder=folder: ensemble_search.EnsembleSearch.load(
-          folder, {"a": _dense()}).model.evaluate(
-              _X, _Y, verbose=0, return_dict=True)
+      load = lambda folder=folder, make=make: (
+          ensemble_search.EnsembleSearch.load(folder, {"a": make}).model.
+          evaluate(_X, _Y, verbose=0, return_dict=True))
       if expected is None:
         with self.assertRaisesRegex(ValueError, "^metrics=None: .* has own, "):
           load()

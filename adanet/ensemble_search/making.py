@@ -38,11 +38,13 @@ class Compiling(NamedTuple):
   Attributes:
     optimizer, loss, metrics, loss_weights: as `Model.compile` takes them. Each
       model has copies of objects that have a state.
+    weighted_metrics: those of the user's compiled models.
   """
   optimizer: Any = "adam"
   loss: Any = None
   metrics: Any = None
   loss_weights: Any = None
+  weighted_metrics: Any = None
 
   def compile(self, model: Any, jit_compile: bool | str = False) -> None:
     """Compiles a model.
@@ -57,7 +59,8 @@ class Compiling(NamedTuple):
     """
     model.compile(
         _copied(self.optimizer), loss=self.loss, loss_weights=self.loss_weights,
-        metrics=_copied(self.metrics), jit_compile=jit_compile)
+        metrics=_copied(self.metrics), jit_compile=jit_compile,
+        weighted_metrics=_copied(self.weighted_metrics))
 
 
 def _copied(value):

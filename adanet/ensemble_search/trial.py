@@ -187,12 +187,17 @@ def _same_loss(before, owner, model):
         "give the loss that compares them. Each trains with its own.")
   if before is not None:
     return before
+  return (owner, text, loss, _metrics(config, "metrics"), weights,
+          _metrics(config, "weighted_metrics"))
+
+
+def _metrics(config, name):
+  """Returns an argument of `Model.compile`, or None for what Keras cannot read.
+  """
   try:
-    metrics = keras.saving.deserialize_keras_object(
-        config["metrics"], safe_mode=False)
+    return keras.saving.deserialize_keras_object(config[name], safe_mode=False)
   except Exception:  # A function of the user.  # pylint: disable=broad-except
-    metrics = None
-  return owner, text, loss, metrics, weights
+    return None
 
 
 def _check_floats(owner, predictions):
