@@ -35,6 +35,14 @@ def _two_outputs():
                               keras.layers.Dense(1, name="b")(inputs)])
 
 
+class NeedsNoLabels(keras.Sequential):  # Keras makes a scope of its name.
+
+  def train_step(self, data):
+    return {"loss": keras.ops.mean(self(data[0]))}
+
+  test_step = train_step
+
+
 def _fails():
   raise RuntimeError("no\nmodel")
 
@@ -112,6 +120,9 @@ _MISTAKES = {
         "y": [_Y, _Y]}, "models['a'] returns an output of the type bool"),
     "no_y": ({}, {"y": None},
              "y=None, and models['a'] needs labels: None values not"),
+    "no_y_to_judge": ({"models": {"a": lambda: NeedsNoLabels(
+        [keras.layers.Dense(3, "softmax")])}}, {"y": None},
+                      "y=None, and loss and metrics need labels, such as x, "),
     "strings": ({}, {"y": np.array(["cat", "dog"] * 20)},
                 "y has text, which Keras does not take: Make classes of it"),
     "tensor_of_strings": ({}, {"y": tf.constant(["cat", "dog"] * 20)},

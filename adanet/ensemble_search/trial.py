@@ -97,9 +97,12 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
     value = judge.values(predictions.outputs, predictions.masks,
                          fold=network.task.key.fold)
   except Exception as error:
-    raise ValueError(
-        f"loss or metrics cannot judge the outputs of {network.task.owner}: "
-        f"{words.one_line(error)}") from error
+    # A train_step of the user may need no labels, as that of an autoencoder.
+    problem = ("loss or metrics cannot judge" if len(
+        network.layouts[1].structure) > 1 else
+               "y=None, and loss and metrics need labels, such as x, to judge")
+    raise ValueError(f"{problem} the outputs of {network.task.owner}: "
+                     f"{words.one_line(error)}") from error
   if "val_loss" not in value:
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
   return TrialResult(made, judge, compiling, named, found)
