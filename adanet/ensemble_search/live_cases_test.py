@@ -116,6 +116,13 @@ class _Counts(L.Layer):
     return x + self.count
 
 
+class _Schedule(O.schedules.LearningRateSchedule):
+  """Has no config."""
+
+  def __call__(self, step):
+    return .1
+
+
 class LiveCasesTest(parameterized.TestCase):
 
   def _fit(self, models, loss, *data, search=None, **fit):
@@ -153,6 +160,22 @@ class LiveCasesTest(parameterized.TestCase):
   def test_01_schedules(self, make):
     search = self._fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
     self.assertLess(search.history.ensemble["val_loss"], 9)
+
+  @parameterized.parameters(level.first([
+      lambda one: one, O.LossScaleOptimizer]))
+  def test_01_own_schedule_of_a_compiled_model(self, wrapped):
+    def make():
+      model = _dense()()
+      model.compile(wrapped(O.SGD(_Schedule())), "mse", loss_weights=[2.])
+      return model
+
+    search = self._fit(make, None, _X[:60], _Y[:60],
+                       validation_data=(_X[60:], _Y[60:]))
+    model = search.network("a")
+    model.compile(loss="mse")
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"],
+        2 * model.evaluate(_X[60:], _Y[60:], verbose=0), places=4)
 
   @parameterized.parameters(level.first([255, 0, -1]))
   def test_02_ignored_class(self, void):

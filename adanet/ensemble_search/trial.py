@@ -175,11 +175,28 @@ def _check_again(network, x, outputs, makes_several):
                      f"{words.one_line(error)}") from error
 
 
+def _compile_config(model):
+  """Returns what a model is compiled with, but for its optimizer.
+
+  A user's schedule of learning rates needs no config to train.
+  """
+  optimizers = [one for one in (
+      model.optimizer, getattr(model.optimizer, "inner_optimizer", None))
+                if isinstance(one, keras.optimizers.Optimizer)]
+  for one in optimizers:
+    one.get_config = dict
+  try:
+    return model.get_compile_config()
+  finally:
+    for one in optimizers:
+      del one.get_config
+
+
 def _same_loss(before, owner, model):
   """Returns the owner, the digest and the arguments of a compiled model, once.
   """
   loss = model.loss
-  config = model.get_compile_config()
+  config = _compile_config(model)
   weights = config.get("loss_weights")
   text = digests.Digest().text([loss, weights])
   if before is not None and before[1] != text:
