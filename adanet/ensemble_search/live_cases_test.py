@@ -7,7 +7,10 @@ Each is right as in Keras, or refused in one line before the first step.
 
 import functools
 import os
+import sys
 import types
+from unittest import mock
+import warnings
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -309,8 +312,10 @@ class LiveCasesTest(parameterized.TestCase):
       expected = error
     folder = self.create_tempdir().full_path
     try:
-      search = self._fit(_dense(1, "sigmoid"), "binary_crossentropy", _X, y,
-                         search={"metrics": metrics, "directory": folder})
+      with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*`lambda`")
+        search = self._fit(_dense(1, "sigmoid"), "binary_crossentropy", _X, y,
+                           search={"metrics": metrics, "directory": folder})
       self.assertLen(search.history.ensemble, 2)
     except ValueError as error:
       self.assertIsNotNone(expected, error)

@@ -12,6 +12,7 @@ import json
 import random
 import threading
 from typing import Any, NamedTuple
+import warnings
 
 from adanet import tf_compat
 from adanet.ensemble_search import digests
@@ -63,6 +64,14 @@ class Compiling(NamedTuple):
         weighted_metrics=_copied(self.weighted_metrics))
 
 
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+  """Leaves out Keras's warnings of lambdas: these are for files of models."""
+  with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    yield
+
+
 def _copied(value):
   """Returns optimizers or metrics without the state of the given ones."""
   if isinstance(value, dict) and "class_name" not in value:
@@ -74,7 +83,8 @@ def _copied(value):
   kind = type(value)
   try:
     # A user's own object, with a lambda perhaps: safe, it is from this program.
-    with keras.saving.custom_object_scope({kind.__name__: kind}):
+    with without_warnings(), keras.saving.custom_object_scope(
+        {kind.__name__: kind}):
       return keras.saving.deserialize_keras_object(
           keras.saving.serialize_keras_object(value), safe_mode=False)
   except Exception:  # pylint: disable=broad-except
@@ -98,10 +108,11 @@ def saved(given: Compiling) -> dict[str, Any]:
 def _saved(value):
   digest = digests.Digest()
   try:
-    # Keras leaves schedules of learning rates as objects.
-    text = json.dumps(
-        keras.saving.serialize_keras_object(_lists(value)),
-        default=keras.saving.serialize_keras_object)
+    with without_warnings():
+      # Keras leaves schedules of learning rates as objects.
+      text = json.dumps(
+          keras.saving.serialize_keras_object(_lists(value)),
+          default=keras.saving.serialize_keras_object)
     # Keras changes what it reads, and leaves some options out of configs.
     again = keras.saving.deserialize_keras_object(json.loads(text))
     if isinstance(again, keras.optimizers.Optimizer) or (

@@ -186,7 +186,8 @@ def _compile_config(model):
   for one in optimizers:
     one.get_config = dict
   try:
-    return model.get_compile_config()
+    with making.without_warnings():
+      return model.get_compile_config()
   finally:
     for one in optimizers:
       del one.get_config
