@@ -230,11 +230,11 @@ def _with_own_layers(model, known):
 
   Args:
     model: `keras.Model`.
-    known: set with the ids of the layers of the other members; it gets those of
-      this one.
+    known: set with the ids of the layers and variables of the other members; it
+      gets those of this one.
   """
   def own(layer):
-    if not known.intersection(map(id, (layer, *network.layers(layer)))):
+    if not known.intersection(map(id, (layer, *_parts(layer)))):
       return layer
     is_model = isinstance(layer, keras.Model)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), (
@@ -247,13 +247,21 @@ def _with_own_layers(model, known):
 
   # Keras copies no model of a user's own class, and needs no copy of Inputs.
   if type(model).__module__.startswith("keras.") and not model.run_eagerly and (
-      known.intersection(map(id, network.layers(model)))):
+      known.intersection(map(id, _parts(model)))):
     try:
       model = keras.models.clone_model(model, clone_function=own)
     except Exception:  # Not in a file either.  # pylint: disable=broad-except
       pass
-  known.update(map(id, network.layers(model)))
+  known.update(map(id, _parts(model)))
   return model
+
+
+def _parts(layer):
+  """Returns the layers inside of a layer, and its variables.
+
+  By its variables, the layer in a wrapper such as `TimeDistributed` is known.
+  """
+  return [*network.layers(layer), *layer.variables]
 
 
 def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
