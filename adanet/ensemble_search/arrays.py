@@ -150,30 +150,47 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
     held_out: `validation_data`, or None.
 
   Raises:
-    ValueError: held-out columns have another order than those of `x`, or the
-      index of `y` or `sample_weight` has another order than that of `x`.
+    ValueError: held-out columns have another order than those of `x` or `y`, or
+      frames and series that belong together have their rows in another order.
   """
-  held_out = held_out if isinstance(held_out, (list, tuple)) else ()
-  columns, others = (getattr(one, "columns", None)
-                     for one in (x, (*held_out, None)[0]))
-  if columns is not None and others is not None and (
-      list(columns) != list(others)):
-    raise ValueError(
-        f"validation_data[0] has the columns {', '.join(map(str, others))}, "
-        f"and x {', '.join(map(str, columns))}: expected the same ones in "
-        "the same order, such as those of frame[x.columns].")
-  for name, *pair in (
-      ("y", x, y), ("sample_weight", x, sample_weight),
-      ("validation_data[1]", *(*held_out, None, None)[:2])):
-    if not all(hasattr(one, "iloc") for one in pair):
-      continue
-    index, other = (list(one.index) for one in pair)
-    if index != other and len(index) == len(other) and (
-        set(index) == set(other)):
+  names = ("x", "y", "sample_weight")
+  others = [f"validation_data[{i}]" for i in range(3)]
+  given = _frames((x, y, sample_weight))
+  found = _frames(held_out if isinstance(held_out, (list, tuple)) else ())
+  for (i, key), frame in found.items():
+    columns, now = (list(getattr(one, "columns", ()))
+                    for one in (given.get((i, key)), frame))
+    if columns and now and columns != now:
       raise ValueError(
-          f"{name} has the index of x in another order: expected the same "
-          "order. Give y.loc[x.index], or reset_index(drop=True) of both if "
-          "rows belong together by position.")
+          f"{others[i]}{key} has the columns {', '.join(map(str, now))}, and "
+          f"{names[i]}{key} {', '.join(map(str, columns))}: expected the same "
+          "ones in the same order, such as those of "
+          f"frame[{names[i]}{key}.columns].")
+  _check_index(names, given)
+  _check_index(others, found)
+
+
+def _frames(parts):
+  """Returns frames and series by the number of their part and their key."""
+  return {(i, key): one for i, part in enumerate(parts)
+          for key, one in named("", part).items() if hasattr(one, "iloc")}
+
+
+def _check_index(names, frames):
+  """Raises an error if an index is the first one in another order."""
+  first: Any = None
+  for (i, key), frame in frames.items():
+    if first is None:
+      first = names[i] + key, frame.index, list(frame.index)
+    if frame.index is first[1]:
+      continue
+    name, index = names[i] + key, list(frame.index)
+    if index != first[2] and len(index) == len(first[2]) and (
+        set(index) == set(first[2])):
+      raise ValueError(
+          f"{name} has the index of {first[0]} in another order: expected the "
+          f"same order. Give {name}.loc[{first[0]}.index], or "
+          "reset_index(drop=True) of both if rows belong together by position.")
 
 
 def classes(y: Any) -> np.ndarray | None:
@@ -240,15 +257,54 @@ def not_finite(batch: Any) -> tuple[str, np.ndarray]:
   """
   for argument, structure in zip(("x", "y", "sample_weight"), batch):
     for name, array in named(argument, structure).items():
-      if not isinstance(array, (np.ndarray, tf.Tensor)) or is_large(array):
+      if is_large(array):
         continue
-      array = np.asarray(array)
-      if array.dtype.kind == "f" and not np.isfinite(array).all():
-        rows = np.flatnonzero(~np.isfinite(
-            array.reshape(len(array), -1)).all(1)).astype(np.int32)
-        kind = "NaN" if np.isnan(array).any() else "infinity"
-        return f"{name} has {kind} in {len(rows)} of {len(array)} rows", rows
+      values, owners = _values_of_rows(array)
+      if values.dtype.kind == "f" and not np.isfinite(values).all():
+        rows = np.unique(owners[~np.isfinite(
+            values.reshape(len(values), -1)).all(1)]).astype(np.int32)
+        kind = "NaN" if np.isnan(values).any() else "infinity"
+        return (f"{name} has {kind} in {len(rows)} of {int(array.shape[0])} "
+                "rows", rows)
   return "", np.zeros([0], np.int32)
+
+
+def _values_of_rows(array):
+  """Returns the values of an array or a tensor, and the row of each."""
+  if isinstance(array, tf.SparseTensor):
+    return array.values.numpy(), array.indices[:, 0].numpy()
+  owners = np.arange(array.shape[0])
+  if not isinstance(array, tf.RaggedTensor):
+    return np.asarray(array), owners
+  ends = np.append(owners, len(owners))
+  for splits in array.nested_row_splits:
+    ends = splits.numpy()[ends]
+  return array.flat_values.numpy(), np.repeat(owners, np.diff(ends))
+
+
+def extremes(y: Any, rows: np.ndarray) -> list[list[tuple]]:
+  """Returns the least and the greatest label of some rows, with a row of each.
+
+  Labels that are no whole numbers are left out.
+
+  Args:
+    y: the labels: a nested structure of arrays.
+    rows: array with the numbers of rows.
+  """
+  found = []
+  for array in named("y", y).values():
+    if isinstance(array, (tf.RaggedTensor, tf.SparseTensor)) or is_large(array):
+      continue
+    labels = np.asarray(array).reshape(array.shape[0], -1)
+    if labels.dtype.kind not in "iuf" or not labels.size or (
+        labels.dtype.kind == "f" and (
+            labels.nbytes > _MAX_DIGEST_BYTES or (labels % 1).any())):
+      continue
+    found.append([(some[i], rows[i]) for some, i in (
+        (some, pick(some)) for some, pick in (
+            (labels.min(1)[rows], np.argmin),
+            (labels.max(1)[rows], np.argmax)))])
+  return found
 
 
 def digest(structure: Any) -> str:

@@ -25,6 +25,7 @@ _R = np.random.RandomState(0)
 _X = _R.randn(100, 4).astype("float32")
 _Y = _X[:, :1] * 2
 _SPARSE = "sparse_categorical_crossentropy"
+_BACK = list(range(100))[::-1]
 _from = tf.data.Dataset.from_tensor_slices
 
 
@@ -398,6 +399,24 @@ class LiveCasesTest(parameterized.TestCase):
           _Y[:, 0], list(range(100))[::-1]))
     self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))
 
+  @parameterized.named_parameters(
+      ("labels", _X, {"a": _Column(_Y[:, 0]), "b": _Column(_Y[:, 0], _BACK)},
+       {}, r"^y\['b'\] has the index of y\['a'\] in another order"),
+      ("inputs", {"c": _Column(_X[:, 0])}, {"a": _Column(_Y[:, 0], _BACK)}, {},
+       r"^y\['a'\] has the index of x\['c'\] in another order"),
+      ("weights", _X, _Column(_Y[:, 0]), {
+          "sample_weight": _Column(_Y[:, 0], _BACK)},
+       "^sample_weight has the index of y in another order"),
+      ("held_out_weights", _X, _Y, {"validation_data": (
+          _Frame(_X, "abcd"), _Y, _Column(_Y[:, 0], _BACK))},
+       r"^validation_data\[2\] has the index of validation_data\[0\] in"),
+      ("columns", _X, _Frame(_X, "abcd"), {
+          "validation_data": (_X, _Frame(_X, "dcba"))},
+       r"^validation_data\[1\] has the columns d, c, b, a, and y a, b, c, d"))
+  def test_18_frames_in_structures(self, x, y, fit, expected):
+    with self.assertRaisesRegex(ValueError, expected):
+      self._fit(_dense(), "mse", x, y, **fit)
+
   @parameterized.parameters(
       (lambda: _Frame(_X.astype(object), list("abcd")),
        "^x has columns of several types, .*astype"),
@@ -438,16 +457,21 @@ class LiveCasesTest(parameterized.TestCase):
     base = keras.Sequential([keras.Input([4]), L.Dense(
         6, "tanh", kernel_initializer=keras.initializers.GlorotUniform(1))])
     base.trainable = False
+    frozen = L.Dense(4, "tanh", trainable=False)
+    frozen.build([None, 4])
+    wrapped = lambda: [
+        L.Reshape([1, 4]), L.TimeDistributed(frozen), L.Flatten()]
 
     def functional():
       i = keras.Input([4])
       return keras.Model(i, L.Dense(1)(L.Concatenate()([
           L.Dense(9, "tanh")(base(normalize(i))),
+          keras.Sequential(wrapped())(i),
           words(keras.ops.cast(i, "int64"))])))
 
     self._reloaded(self._of_several({
         "functional": functional, "sequential": lambda: keras.Sequential([
-            normalize, base, L.Dense(9, "tanh"), L.Dense(1)])}))
+            normalize, *wrapped(), base, L.Dense(9, "tanh"), L.Dense(1)])}))
 
   @level.gate
   def test_metrics_that_a_directory_has(self):

@@ -130,6 +130,9 @@ _MISTAKES = {
     "rows": ({}, {"y": _Y[:9]}, "x has 40 rows and y has 9"),
     "class_of_3": ({}, {"y": _Y + 1},
                    "loss or metrics cannot judge the outputs of models['a']"),
+    "class_that_trains": ({}, {
+        "y": np.where(np.arange(_ROWS) == 9, 3., _Y), "validation_data": (
+            _X, _Y)}, "models['a']: Received a label value of 3 "),
     "nan_in_y": ({"models": {"a": _make(1, None)}, "loss": "mse"},
                  {"y": _with(np.ones(_ROWS), np.nan)},
                  "y has NaN in 1 of 40 rows"),
@@ -237,6 +240,18 @@ _MORE = {
                      "models['a'] of another call has the variable "),
     "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
     "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
+    "nan_in_sparse": ({"models": {"a": lambda: keras.Sequential([
+        keras.Input([4], sparse=True), keras.layers.Dense(3, "softmax")])}}, {
+            "x": tf.sparse.from_dense(_with(_X, np.nan))},
+                      "x has NaN in 1 of 40 rows"),
+    "infinity_in_ragged": ({"models": {"a": lambda: keras.Sequential([
+        keras.Input([None], ragged=True), keras.layers.Lambda(
+            lambda x: tf.reduce_max(x, 1, keepdims=True),
+            output_shape=lambda shape: (shape[0], 1)),
+        keras.layers.Dense(3, "softmax")])}}, {
+            "x": tf.RaggedTensor.from_row_lengths(
+                _with(np.ones(60), np.inf), [1, 2] * 20)},
+                           "x has infinity in 1 of 40 rows"),
     "nan_with_weights": ({}, {
         "x": _with(_X, np.nan), "sample_weight": np.ones(_ROWS),
         "validation_data": (_X, _Y)}, "x has NaN in 1 of 40 rows"),

@@ -75,6 +75,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
     if first is None:
       first = network, predictions
       _check_values(network, data[task.key.fold])
+      _check_labels(network, data[task.key.fold])
       _check_range(task.owner, predictions.outputs, given.loss)
     else:
       _check_same(first[1], first[0].task.owner, predictions, task.owner)
@@ -284,3 +285,29 @@ def _check_values(network, data):
             f"{what}{found}, and the loss of {network.task.owner} is not "
             "finite: expected finite numbers. Leave these rows out, or fill "
             "them, for example with numpy.nan_to_num.")
+
+
+def _check_labels(network, data):
+  """Raises an error about the least or greatest label that trains.
+
+  Those of held-out rows are judged before the first step anyway. The loss may
+  refuse a class, or be NaN of it on a GPU.
+  """
+  trained, held_out = getattr(data, "trained", None), data.held_out
+  if trained is None:
+    return
+  (own, others) = (arrays.extremes((*rows.batch, None)[1], rows.rows)
+                   if isinstance(rows, rows_lib.Rows) else []
+                   for rows in (trained, held_out))
+  if not own or len(own) == len(others) and all(
+      least[0] >= one[0] and most[0] <= other[0]
+      for (least, most), (one, other) in zip(own, others)):
+    return
+  rows = [row for some in own for _, row in some]
+  # Others too: a loss may look at a whole batch.
+  if not np.isfinite(network.loss_of(trained.others(np.append(
+      rows, trained.rows[:rows_lib.CHECK_SIZE]).astype(np.int32)))):
+    raise ValueError(
+        f"y has labels from {min(some[0][0] for some in own)} to "
+        f"{max(some[1][0] for some in own)}, and the loss of "
+        f"{network.task.owner} is not finite: expected labels that it takes.")
