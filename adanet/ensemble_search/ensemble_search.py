@@ -138,6 +138,11 @@ class EnsembleSearch:
                        "expected the directory of one that was trained.")
     given = making.loaded(path, content["arguments"], {
         "loss": loss, "metrics": metrics, "optimizer": optimizer})
+    if loss is not None:
+      for one in digests.differences(
+          {"loss": content["given"]["loss"]},
+          {"loss": digests.Digest().text(loss)}):
+        log.warning("%s. Models are compiled with the one of now.", one)
     return cls(models, given.loss, given.metrics, given.optimizer,
                given.loss_weights, path, content["seed"])
 

@@ -499,6 +499,10 @@ class LiveCasesTest(parameterized.TestCase):
           load()
       else:
         self.assertEqual(expected, sorted(load()))
+    with self.assertLogs("absl", "WARNING") as logs:
+      ensemble_search.EnsembleSearch.load(
+          folder, {"a": _dense()}, "mae", ["mae"])
+    self.assertIn("loss: 'mse' before, 'mae' now. Models are", logs.output[0])
 
   @level.gate
   def test_held_out_rows_of_another_type(self):
