@@ -7,9 +7,7 @@ Each is right as in Keras, or refused in one line before the first step.
 
 import functools
 import os
-import sys
 import types
-from unittest import mock
 import warnings
 
 from absl.testing import absltest
