@@ -178,7 +178,7 @@ def _frames(parts):
 
 def _check_index(names, frames):
   """Raises an error if an index is the first one in another order."""
-  first: Any = None
+  first = None
   for (i, key), frame in frames.items():
     if first is None:
       first = names[i] + key, frame.index, list(frame.index)

@@ -112,7 +112,7 @@ class Network:
         *getattr(self.model.optimizer, "variables", ()),
         *self.model.metrics_variables)]
 
-  def _begin_record(self, task, data):
+  def _begin_record(self, task: NetworkTask, data: Any) -> None:
     self.task = task
     self._data = data
     self.record = files.NetworkRecord()
