@@ -502,6 +502,20 @@ class LiveCasesTest(parameterized.TestCase):
           folder, {"a": _dense()}, "mae", ["mae"])
     self.assertIn("loss: 'mse' before, 'mae' now. Models are", logs.output[0])
 
+  def test_compiled_metric_of_a_user(self):
+
+    class OwnMetric(keras.metrics.MeanSquaredError):
+      pass
+
+    def compiled():
+      model = _dense()()
+      model.compile("adam", "mse", metrics=[OwnMetric(), "mae"])
+      return model
+
+    with self.assertLogs("absl", "WARNING") as logs:
+      self._fit(compiled, None, _X, _Y)
+    self.assertIn("by the compiled metrics of models['a']: ", logs.output[0])
+
   @level.gate
   def test_held_out_rows_of_another_type(self):
     make = lambda: keras.Sequential([

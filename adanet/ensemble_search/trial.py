@@ -9,6 +9,7 @@ and the judge judges something. The first models are kept for their training.
 from typing import Any, NamedTuple
 import weakref
 
+from adanet import log
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import devices
@@ -209,16 +210,20 @@ def _same_loss(before, owner, model):
         "give the loss that compares them. Each trains with its own.")
   if before is not None:
     return before
-  return (owner, text, loss, _metrics(config, "metrics"), weights,
-          _metrics(config, "weighted_metrics"))
+  return (owner, text, loss, _metrics(owner, config, "metrics"), weights,
+          _metrics(owner, config, "weighted_metrics"))
 
 
-def _metrics(config, name):
+def _metrics(owner, config, name):
   """Returns an argument of `Model.compile`, or None for what Keras cannot read.
   """
   try:
-    return keras.saving.deserialize_keras_object(config[name], safe_mode=False)
-  except Exception:  # A function of the user.  # pylint: disable=broad-except
+    return keras.saving.deserialize_keras_object(
+        config.get(name), safe_mode=False)
+  except Exception as error:  # Of the user.  # pylint: disable=broad-except
+    log.warning("Ensembles are not evaluated by the compiled %s of %s: %s Give "
+                "EnsembleSearch the loss and the metrics.", name, owner,
+                words.one_line(error))
     return None
 
 
