@@ -260,8 +260,9 @@ def _parts(layer):
   """Returns the layers inside of a layer, and its variables.
 
   By its variables, the layer in a wrapper such as `TimeDistributed` is known.
+  Operations such as a cast have none.
   """
-  return [*network.layers(layer), *layer.variables]
+  return [*network.layers(layer), *getattr(layer, "variables", ())]
 
 
 def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
