@@ -160,7 +160,8 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
   for (i, key), frame in found.items():
     columns, now = (list(getattr(one, "columns", ()))
                     for one in (given.get((i, key)), frame))
-    if columns and now and columns != now:
+    # A single column, such as of labels, may have any name.
+    if len(columns) > 1 and now and columns != now:
       raise ValueError(
           f"{others[i]}{key} has the columns {', '.join(map(str, now))}, and "
           f"{names[i]}{key} {', '.join(map(str, columns))}: expected the same "

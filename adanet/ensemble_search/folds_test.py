@@ -170,6 +170,19 @@ class FoldsTest(parameterized.TestCase):
     # One trains, one waits, and the rest get their models.
     self.assertLessEqual(len(traced), 2)
 
+  def test_one_trace_of_a_step(self):
+    traced = []
+
+    class Counting(L.Layer):
+
+      def call(self, x, training=False):
+        traced.append(training)
+        return x
+
+    _search(self.create_tempdir().full_path, {"line": _make(Counting)}).fit(
+        _X, _CLASSES, epochs=1, verbose=0)
+    self.assertEqual(1, traced.count(True))
+
   @level.gate
   def test_random_ops_are_those_of_a_trace_of_its_own(self):
 

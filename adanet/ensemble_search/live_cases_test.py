@@ -396,6 +396,8 @@ class LiveCasesTest(parameterized.TestCase):
       self._fit(_dense(), "mse", frame, _Column(
           _Y[:, 0], list(range(100))[::-1]))
     self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))
+    self._fit(_dense(), "mse", _X, _Frame(_Y, ["a"]),
+              validation_data=(_X, _Frame(_Y, ["b"])))
 
   @parameterized.named_parameters(
       ("labels", _X, {"a": _Column(_Y[:, 0]), "b": _Column(_Y[:, 0], _BACK)},

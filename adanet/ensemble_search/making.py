@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user's functions make for each network: a model, and callbacks.
 
-And what models are compiled with, also as the file of a search has it.
+Arguments of `Model.compile` are here, too: in memory, and as JSON.
 """
 
 from collections.abc import Callable, Iterator

@@ -315,4 +315,5 @@ def _check_labels(network, data):
     raise ValueError(
         f"y has labels from {min(some[0][0] for some in own)} to "
         f"{max(some[1][0] for some in own)}, and the loss of "
-        f"{network.task.owner} is not finite: expected labels that it takes.")
+        f"{network.task.owner} is not finite: expected labels that the loss "
+        "takes, such as one for each output of the model, from 0 on.")
