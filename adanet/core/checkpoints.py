@@ -4,15 +4,21 @@
 
 A checkpoint is named by its prefix, a str. All functions that read raise a
 `CheckpointError` if they cannot, or if a variable is not there.
+
+A job deletes its old checkpoints while other processes may read them. So the
+error of a checkpoint that is not the latest one any more is a `DeletedError`,
+and `read_latest` reads the next one instead.
 """
 
 import collections
+import contextlib
 import hashlib
 import os
 import re
-from typing import Any, Callable, DefaultDict, Dict, Iterable, List, Optional
-from typing import Set, Tuple
+from typing import Any, Callable, DefaultDict, Dict, Iterable, Iterator, List
+from typing import Optional, Set, Tuple, TypeVar
 
+from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import checkpoint_index
 from adanet.tf_compat import checkpoint_file
@@ -22,10 +28,26 @@ import numpy as np
 # The scope of a subnetwork, its layer's name without the number, the number.
 _LAYER = re.compile(
     r"(adanet/iteration_\d+/subnetwork_[^/]+)/([^/]*?)(?:_(\d+))?/")
+# A job that deletes so many in a row saves faster than this process reads.
+_MAX_DELETED = 5
+
+_T = TypeVar("_T")
 
 
 class CheckpointError(ValueError):
   """A checkpoint is not complete, or is not one of this search."""
+
+
+class DeletedError(CheckpointError):
+  """A checkpoint is deleted, or is being deleted: another is the latest.
+
+  Attributes:
+    checkpoint: str, its prefix.
+  """
+
+  def __init__(self, message: str, checkpoint: str = ""):
+    super().__init__(message)
+    self.checkpoint = checkpoint
 
 
 class _Broken(Exception):
@@ -46,7 +68,7 @@ def _age(checkpoint):
     # Of one global step there may be several.
     steps = _integers(checkpoint, f"adanet/iteration_{number}/(.*)/step")
     return number, global_step, sum(steps.values())
-  except _Broken:
+  except _broken_errors():
     return None
 
 
@@ -69,12 +91,74 @@ def _advice(folder):
       f"\"{os.path.basename(newest)}\"")
 
 
-def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
-  """Calls a function; if a checkpoint is broken, the error has a remedy."""
+def _is_whole(checkpoint):
   try:
-    return function(*args)
-  except _Broken as broken:
-    raise CheckpointError(f"{broken} {_advice(folder)}") from broken.__cause__
+    _check_readable(checkpoint)
+    return True
+  except _broken_errors():
+    return False
+
+
+def successor(checkpoint: str) -> Optional[str]:
+  """Returns the latest checkpoint, where it has replaced this one.
+
+  TensorFlow names the latest one first. Then it deletes the data of an old one,
+  and last the index of that.
+
+  Returns:
+    The prefix of another checkpoint in the folder; None if `checkpoint` is
+    whole, or is the latest one.
+  """
+  newest = checkpoint_file.latest(os.path.dirname(checkpoint))
+  if newest in (None, checkpoint) or not checkpoint_file.is_there(newest) or (
+      _is_whole(checkpoint)):
+    return None
+  return newest
+
+
+@contextlib.contextmanager
+def explained(checkpoint: str) -> Iterator[None]:
+  """Explains the error of a block that reads a checkpoint.
+
+  Raises:
+    DeletedError: the checkpoint was deleted by the job that trains.
+    CheckpointError: the checkpoint is broken. The message has a remedy.
+  """
+  try:
+    yield
+  except _broken_errors() as error:
+    newest = successor(checkpoint)
+    if newest is not None:
+      state = "incomplete" if checkpoint_file.is_there(
+          checkpoint) else "not there"
+      raise DeletedError(
+          f"{checkpoint} is {state}: a job deletes its older checkpoints, and "
+          f"the latest one is {os.path.basename(newest)}. Read that one, or "
+          "let the job keep more, by keep_checkpoint_max of its RunConfig",
+          checkpoint) from error
+    if isinstance(error, _Broken):
+      raise CheckpointError(
+          f"{error} {_advice(os.path.dirname(checkpoint))}"
+      ) from error.__cause__
+    raise
+
+
+def read_latest(read: Callable[[], _T]) -> _T:
+  """Returns what a function returns that reads the latest checkpoint.
+
+  A job that trains in the folder may delete that checkpoint meanwhile. Then the
+  function is called again, to read the latest one by then.
+
+  Raises:
+    DeletedError: checkpoints are deleted faster than the function reads them.
+  """
+  for _ in range(_MAX_DELETED - 1):
+    try:
+      return read()
+    except DeletedError as error:
+      logging.warning("%s was deleted while it was read: the latest one is "
+                      "next.", error.checkpoint)
+  return read()
 
 
 def latest(folder: str) -> Optional[str]:
@@ -86,26 +170,36 @@ def latest(folder: str) -> Optional[str]:
   Raises:
     CheckpointError: there is no such checkpoint.
   """
-  return _advised(_latest, folder, folder)
+  try:
+    return _latest(folder)
+  except _Broken as broken:
+    raise CheckpointError(f"{broken} {_advice(folder)}") from None
 
 
 def _latest(folder):
   path = os.path.join(folder, checkpoint_file.NAME)
   if not tf_compat.v1.io.gfile.exists(path):
     return None
-  checkpoint = checkpoint_file.latest(folder)
-  if checkpoint is None:
-    raise _error(path, "it names no checkpoint")
-  if not checkpoint_file.is_there(checkpoint):
-    raise _error(
-        checkpoint, "the file 'checkpoint' names it, but it is not there")
-  return checkpoint
+  checkpoint = None
+  while True:
+    before, checkpoint = checkpoint, checkpoint_file.latest(folder)
+    if checkpoint is None:
+      raise _error(path, "it names no checkpoint")
+    if checkpoint_file.is_there(checkpoint):
+      return checkpoint
+    if checkpoint == before:  # Else a job has saved another one meanwhile.
+      raise _error(
+          checkpoint, "the file 'checkpoint' names it, but it is not there")
 
 
 def _reader_errors():
   # TensorFlow 2's reader raises IndexError where 1.15's raises OutOfRangeError,
   # and RuntimeError for a file that it does not know.
   return (tf_compat.v1.errors.OpError, IndexError, RuntimeError, ValueError)
+
+
+def _broken_errors():
+  return (_Broken, OSError, *_reader_errors())
 
 
 def _reader(checkpoint):
@@ -124,7 +218,8 @@ def _tensor(reader, checkpoint, name):
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
   """Returns the values of variables of a checkpoint, as NumPy has them."""
-  return _advised(_values, os.path.dirname(checkpoint), checkpoint, names)
+  with explained(checkpoint):
+    return _values(checkpoint, names)
 
 
 def _values(checkpoint, names):
@@ -144,7 +239,8 @@ def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
     names: of variables in the graph. One that the checkpoint does not
       have is left out.
   """
-  return _advised(_not_finite, os.path.dirname(checkpoint), checkpoint, names)
+  with explained(checkpoint):
+    return _not_finite(checkpoint, names)
 
 
 def _not_finite(checkpoint, names):
@@ -171,7 +267,8 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
   Returns:
     Dict from the text of the group to an int.
   """
-  return _advised(_integers, os.path.dirname(checkpoint), checkpoint, pattern)
+  with explained(checkpoint):
+    return _integers(checkpoint, pattern)
 
 
 def _integers(checkpoint, pattern):
@@ -194,7 +291,8 @@ def integer(checkpoint: Optional[str], name: str) -> int:
 
 def digest(checkpoint: str) -> str:
   """Returns the digest of a checkpoint; its index has sums of all values."""
-  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
+  with explained(checkpoint), tf_compat.v1.io.gfile.GFile(
+      checkpoint + ".index", "rb") as f:
     return hashlib.sha256(f.read()).hexdigest()
 
 
@@ -203,10 +301,11 @@ def sums(checkpoint: str) -> Dict[str, int]:
 
   Variables of the same name and the same sum have the same values.
   """
-  check_readable(checkpoint)
-  return {key.decode(): entry.sum
-          for key, entry in checkpoint_index.entries(checkpoint)
-          if entry.sum and b"\0" not in key}  # A part has one.
+  with explained(checkpoint):
+    _check_readable(checkpoint)
+    return {key.decode(): entry.sum
+            for key, entry in checkpoint_index.entries(checkpoint)
+            if entry.sum and b"\0" not in key}  # A part has one.
 
 
 def check_readable(checkpoint: str) -> None:
@@ -217,7 +316,8 @@ def check_readable(checkpoint: str) -> None:
   Raises:
     CheckpointError: it has not.
   """
-  _advised(_check_readable, os.path.dirname(checkpoint), checkpoint)
+  with explained(checkpoint):
+    _check_readable(checkpoint)
 
 
 def _check_readable(checkpoint):
