@@ -129,10 +129,10 @@ def _tensors(name: str, structure: Any) -> Dict[str, Any]:
 
 
 def _strings(features):
-  """Returns which of the features are strings: a text, or None."""
+  """Returns which of the features are strings: a text, which may be ""."""
   names = sorted(name for name, tensor in _tensors("features", features).items()
                  if getattr(tensor, "dtype", None) == tf_compat.v1.string)
-  return ", ".join(names) or None
+  return ", ".join(names)
 
 
 def _of_other_types(features, message):
