@@ -44,7 +44,8 @@ class Answering:
     """Returns the `BestEnsemble` of a checkpoint; None for the latest."""
     return best_ensemble.BestEnsemble(
         self._setup, self._winner,
-        self._folder.answering_checkpoint(checkpoint_path))
+        self._folder.answering_checkpoint(checkpoint_path),
+        is_latest=not checkpoint_path)
 
   def _answer(self, answer: Callable[[best_ensemble.BestEnsemble], _T],
               checkpoint_path: Optional[str],

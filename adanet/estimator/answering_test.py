@@ -16,6 +16,7 @@ from adanet.estimator import export
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
+from adanet.training import sessions
 import numpy as np
 
 
@@ -108,97 +109,146 @@ class LiveModelDirTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls._trained = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
-    searches.estimator(cls._trained, _Builder("a"), max_iterations=1).train(
-        builders.input_fn())
+    cls._trained = {}
+    for steps in (3, 4):  # Without a winner, and with it.
+      cls._trained[steps] = tempfile.mkdtemp(
+          dir=absltest.get_default_test_tmpdir())
+      searches.estimator(
+          cls._trained[steps], _Builder("a"), max_iterations=1).train(
+              builders.input_fn(), steps=steps if steps < 4 else None)
 
   def setUp(self):
     super().setUp()
     self._builder = _Builder("a")
-    self._estimator = searches.estimator(
+
+  def _copy(self, steps, deletes=""):
+    """Returns an estimator that was trained, and a job that trains on."""
+    estimator = searches.estimator(
         os.path.join(self.create_tempdir().full_path, "model"), self._builder,
         max_iterations=1)
-    shutil.copytree(self._trained, self._estimator.model_dir)
-    _write_latest(self._estimator.model_dir, 4)  # Not that of `_trained`.
+    shutil.copytree(self._trained[steps], estimator.model_dir)
+    _write_latest(estimator.model_dir, steps)  # Not that of `_trained`.
+    return estimator, _Job(estimator.model_dir, steps, deletes)
 
-  def _train_on(self, num_saves, deletes=""):
-    """Lets a job save checkpoints, each when the builder is called."""
-    self._builder.job = _Job(self._estimator.model_dir, 4, deletes)
-    self._builder.job.num_saves = num_saves
-    return self._builder.job
+  def _save_before_restored(self, job):
+    """Lets a job save each time that a checkpoint is about to be restored."""
+    restore = sessions.Restorer.restore
 
-  @parameterized.parameters(*level.first([
-      ("evaluate", ""), ("predict", "data"), ("predictor", ""), ("export", ""),
-      ("variables", ""), ("variable", "data"), ("evaluate", "data"),
-      ("predict", ""), ("predictor", "data"), ("export", "data"),
-      ("variable", "")], 6))
-  def test_latest_checkpoint_is_deleted_before_it_is_read(self, how, deletes):
-    answer = _ANSWERS[how]
-    expected = answer(self._estimator)
-    job = self._train_on(1, deletes)
+    def restore_later(restorer, session):
+      job.save()
+      restore(restorer, session)
+
+    self.enter_context(mock.patch.object(
+        sessions.Restorer, "restore", restore_later))
+
+  def _save_when_chosen(self, job):
+    """Lets a job save each time that the latest checkpoint is chosen."""
     saved_checkpoint = model_dir_lib.ModelDir.saved_checkpoint
 
     def chosen(model_dir):
       checkpoint = saved_checkpoint(model_dir)
-      if how.startswith("variable"):  # No graph is built.
-        job.save()
+      job.save()
       return checkpoint
 
-    with mock.patch.object(model_dir_lib.ModelDir, "saved_checkpoint", chosen):
-      with self.assertLogs(level="WARNING") as logged:
-        found = answer(self._estimator)
+    self.enter_context(mock.patch.object(
+        model_dir_lib.ModelDir, "saved_checkpoint", chosen))
+
+  @parameterized.parameters(*level.first([
+      ("evaluate", 3, ""), ("predict", 4, "data"), ("predictor", 4, ""),
+      ("export", 3, ""), ("variables", 4, ""), ("variable", 3, "data"),
+      ("evaluate", 4, "data"), ("predict", 3, ""), ("predictor", 3, "data"),
+      ("export", 4, "data"), ("variable", 4, "")], 6))
+  def test_latest_checkpoint_is_deleted_before_it_is_read(
+      self, how, steps, deletes):
+    answer = _ANSWERS[how]
+    estimator, job = self._copy(steps, deletes)
+    expected = answer(estimator)
+    job.num_saves = 1
+    if how.startswith("variable"):
+      self._save_when_chosen(job)
+    else:
+      self._save_before_restored(job)
+    with self.assertLogs(level="WARNING") as logged:
+      found = answer(estimator)
     np.testing.assert_array_equal(expected, found)
-    self.assertEqual(5, job.step)
-    self.assertIn("model.ckpt-4 was deleted while it was read: the latest one "
-                  "is next.", "\n".join(logged.output))
+    self.assertEqual(steps + 1, job.step)
+    self.assertIn(f"model.ckpt-{steps} was deleted while it was read: the "
+                  "latest one is next.", "\n".join(logged.output))
+
+  @parameterized.parameters(*level.first([
+      ("evaluate", 3, 1), ("evaluate", 4, 2), ("predict", 3, 1),
+      ("predictor", 3, 1), ("export", 3, 1)], 2))
+  def test_job_saves_while_the_graph_is_built(self, how, steps, num_graphs):
+    """The graph stays, unless it is that of a winner."""
+    estimator, job = self._copy(steps)
+    expected = _ANSWERS[how](estimator)
+    self._builder.calls.clear()
+    job.num_saves = 1
+    self._builder.job = job
+    np.testing.assert_array_equal(expected, _ANSWERS[how](estimator))
+    self.assertEqual(0, job.num_saves)
+    self.assertEqual(["build"] * num_graphs, self._builder.calls)
 
   @parameterized.parameters(*level.first(
       ["evaluate", "predict", "predictor", "export"], 2))
   def test_checkpoint_of_the_user_that_is_deleted(self, how):
-    self._train_on(1).save()
-    checkpoint = os.path.join(self._estimator.model_dir, "model.ckpt-4")
+    estimator, job = self._copy(3)
+    job.num_saves = 1
+    job.save()
+    checkpoint = os.path.join(estimator.model_dir, "model.ckpt-3")
     with self.assertRaisesRegex(
         checkpoints.DeletedError,
         f"^{checkpoint} is not there: a job deletes its older checkpoints, and "
-        "the latest one is model.ckpt-5. .*keep_checkpoint_max"):
-      _ANSWERS[how](self._estimator, checkpoint_path=checkpoint)
+        "the latest one is model.ckpt-4. .*keep_checkpoint_max"):
+      _ANSWERS[how](estimator, checkpoint_path=checkpoint)
 
-  def test_job_that_saves_faster_than_a_graph_is_built(self):
-    job = self._train_on(100)
+  def test_checkpoint_of_the_user_is_not_replaced(self):
+    estimator, job = self._copy(3)
+    self._builder.job, job.num_saves = job, 1
+    with self.assertRaises(checkpoints.DeletedError):
+      estimator.evaluate(builders.input_fn(1), checkpoint_path=os.path.join(
+          estimator.model_dir, "model.ckpt-3"))
+
+  def test_job_that_saves_faster_than_a_checkpoint_is_read(self):
+    estimator, job = self._copy(3)
+    job.num_saves = 100
+    self._save_before_restored(job)
     with self.assertRaisesRegex(
-        checkpoints.DeletedError, "model.ckpt-8 .* the latest one is "
-        "model.ckpt-9.*keep_checkpoint_max"):
-      self._estimator.evaluate(builders.input_fn(1))
+        checkpoints.DeletedError, "model.ckpt-7 .* the latest one is "
+        "model.ckpt-8.*keep_checkpoint_max"):
+      estimator.evaluate(builders.input_fn(1))
     self.assertEqual(95, job.num_saves)
 
   def test_checkpoint_is_deleted_when_it_is_read(self):
     """What is read by then needs no checkpoint."""
-    job = self._train_on(0)
-    rows = self._estimator.predict(builders.input_fn(1))
+    estimator, job = self._copy(3)
+    rows = estimator.predict(builders.input_fn(1))
     first = next(rows)
     job.num_saves = 1
     job.save()
     self.assertLen([first, *rows], 32)
 
   def test_mistake_of_the_user_is_not_repeated(self):
-    job = self._train_on(9)
+    estimator, job = self._copy(3)
+    job.num_saves = 9
 
     def input_fn():
       job.save()
       raise ValueError("mine")
 
     with self.assertRaisesRegex(ValueError, "^mine$"):
-      self._estimator.evaluate(input_fn)
+      estimator.evaluate(input_fn)
     self.assertEqual(8, job.num_saves)
 
   @parameterized.parameters(*level.first(
       ["evaluate", "predict", "predictor", "export"], 2))
   def test_damaged_checkpoint_keeps_its_advice(self, how):
-    os.remove(os.path.join(self._estimator.model_dir, "model.ckpt-4.index"))
+    estimator, _ = self._copy(3)
+    os.remove(os.path.join(estimator.model_dir, "model.ckpt-3.index"))
     with self.assertRaisesRegex(
         checkpoints.CheckpointError, "the file 'checkpoint' names it, but it "
         "is not there.* let this be the only line of"):
-      _ANSWERS[how](self._estimator)
+      _ANSWERS[how](estimator)
 
 
 if __name__ == "__main__":
