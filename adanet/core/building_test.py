@@ -31,10 +31,10 @@ class _Scoped(builders.Dense):
   def build_subnetwork(self, *args, **kwargs):
     self.calls.append((
         "begins with", [v.op.name for v in tf_compat.v1.trainable_variables()]))
-    made = super().build_subnetwork(*args, **kwargs)
+    subnetwork = super().build_subnetwork(*args, **kwargs)
     self.calls.append(
         ("step", tf_compat.v1.train.get_or_create_global_step().op.name))
-    return made
+    return subnetwork
 
   def build_subnetwork_train_op(self, *args, **kwargs):
     self.calls.append(
@@ -55,7 +55,8 @@ class _Keras(builders.Dense):
         complexity=1.)
 
 
-def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
+def _build(builder_list, strategy=None, job="chief", index=0, mode="train",
+           **kwargs):
   """Returns the first iteration of these builders, and its graph."""
   config = tf_compat.RunConfig(model_dir="/unused")
   if strategy:
@@ -72,8 +73,8 @@ def _build(made, strategy=None, job="chief", index=0, mode="train", **kwargs):
         {"x": tf_compat.v1.constant(features)},
         tf_compat.v1.constant(labels), mode)
     return building.build(
-        searches.make(made, max_iteration_steps=1)._replace(**kwargs), [], 0,
-        task, config, strategy,
+        searches.make(builder_list, max_iteration_steps=1)._replace(**kwargs),
+        [], 0, task, config, strategy,
         lambda names: strategy.worker_share(len(names)),
         lambda number: ([], [])), graph
 
@@ -86,9 +87,9 @@ def _variables(graph):
 class BuildingTest(parameterized.TestCase):
 
   def test_builder_sees_its_own_variables_and_step(self):
-    made = [_Scoped("a"), _Scoped("b")]
-    _, graph = _build(made)
-    for builder in made:
+    builder_list = [_Scoped("a"), _Scoped("b")]
+    _, graph = _build(builder_list)
+    for builder in builder_list:
       scope = "adanet/iteration_0/subnetwork_t0_" + builder.name
       own = [scope + "/hidden", scope + "/logits"]
       self.assertEqual(
@@ -105,20 +106,20 @@ class BuildingTest(parameterized.TestCase):
 
   @level.gate
   def test_workers_give_variables_the_names_of_the_chief(self):
-    def made():
+    def make_builders():
       return [_Keras(name) for name in "abc"]
 
     strategy = distributed.RoundRobinStrategy()
-    chief = _variables(_build(made(), strategy)[1])
-    whole = _variables(_build(made())[1])
+    chief = _variables(_build(make_builders(), strategy)[1])
+    whole = _variables(_build(make_builders())[1])
     self.assertEqual(whole, chief)
-    found = set()
+    worker_variables = set()
     for i in range(4):
-      worker = _variables(_build(made(), strategy, "worker", i)[1])
+      worker = _variables(_build(make_builders(), strategy, "worker", i)[1])
       self.assertContainsSubset(worker, chief)
-      found |= worker
+      worker_variables |= worker
     self.assertEqual({v for v in chief if "/subnetwork_" in v},
-                     {v for v in found if "/subnetwork_" in v})
+                     {v for v in worker_variables if "/subnetwork_" in v})
 
   def test_metrics_are_built_for_evaluation_alone(self):
     for mode, expected in (("train", 0), ("eval", 1), ("infer", 0)):

@@ -25,17 +25,17 @@ class CheckpointIndexTest(absltest.TestCase):
       variables.save(self._prefix, {
           "a": np.full([3], 5, np.int64), "b": np.float32(number),
           "c": np.zeros([0], np.float32)})
-      found = dict(checkpoint_index.entries(self._prefix))
-      self.assertEqual([b"a", b"b", b"c"], sorted(found))
-      self.assertEqual({0}, {entry.shard for entry in found.values()})
-      self.assertEqual(24, found[b"a"].end)
+      entries = dict(checkpoint_index.entries(self._prefix))
+      self.assertEqual([b"a", b"b", b"c"], sorted(entries))
+      self.assertEqual({0}, {entry.shard for entry in entries.values()})
+      self.assertEqual(24, entries[b"a"].end)
       self.assertEqual(
           os.path.getsize(self._prefix + ".data-00000-of-00001"),
-          max(entry.end for entry in found.values()))
+          max(entry.end for entry in entries.values()))
       if number == 1.:
-        before = found
-    self.assertEqual(before[b"a"].sum, found[b"a"].sum)
-    self.assertNotEqual(before[b"b"].sum, found[b"b"].sum)
+        before = entries
+    self.assertEqual(before[b"a"].sum, entries[b"a"].sum)
+    self.assertNotEqual(before[b"b"].sum, entries[b"b"].sum)
 
   def test_part(self):
     v1 = tf_compat.v1
@@ -44,10 +44,10 @@ class CheckpointIndexTest(absltest.TestCase):
                       partitioner=v1.fixed_size_partitioner(2))
       session.run(v1.global_variables_initializer())
       v1.train.Saver().save(session, self._prefix)
-    found = dict(checkpoint_index.entries(self._prefix))
-    self.assertEqual(0, found.pop(b"a").sum)
-    self.assertLen(found, 2)
-    for key, entry in found.items():
+    entries = dict(checkpoint_index.entries(self._prefix))
+    self.assertEqual(0, entries.pop(b"a").sum)
+    self.assertLen(entries, 2)
+    for key, entry in entries.items():
       self.assertIn(b"\0", key)
       self.assertNotEqual(0, entry.sum)
 

@@ -172,11 +172,11 @@ class CheckpointsTest(parameterized.TestCase):
     self._assert_error("", checkpoints.check_readable, checkpoint)
     with self.assertRaises(checkpoints.CheckpointError) as raised:
       checkpoints.integer(checkpoint, "global_step")
-    found = re.search(
+    match = re.search(
         "The newest whole one in this folder is of step 10. To go on from it, "
         r"let this be the only line of (\S+): (.*)$", str(raised.exception))
-    self.assertIsNotNone(found, str(raised.exception))
-    _write(found.group(1), found.group(2).encode())
+    self.assertIsNotNone(match, str(raised.exception))
+    _write(match.group(1), match.group(2).encode())
     self.assertEqual(os.path.join(self._folder, "model.ckpt-10"),
                      checkpoints.latest(self._folder))
 

@@ -106,7 +106,8 @@ class SearchFingerprint(NamedTuple):
     texts = []
     for name in ("head", "ensemblers", "ensemble_strategies",
                  "max_iteration_steps"):
-      before, after = (_text(getattr(one, name)) for one in (self, now))
+      before, after = (
+          _text(getattr(fingerprint, name)) for fingerprint in (self, now))
       if before != after:
         texts.append(f"{name}: {before} before, {after} now")
     if now.max_iterations is not None and number >= now.max_iterations and (
@@ -116,8 +117,9 @@ class SearchFingerprint(NamedTuple):
                    f"{now.max_iterations} now, and iteration {number} has "
                    "begun")
     before, after = (
-        sorted(name for name in one.graphs if _is_of_iteration(name, number))
-        for one in (self, now))
+        sorted(name for name in fingerprint.graphs
+               if _is_of_iteration(name, number))
+        for fingerprint in (self, now))
     if before and after and before != after:
       texts.append("subnetworks: {} before, {} now".format(
           ", ".join(before), ", ".join(after)))
@@ -150,13 +152,13 @@ def _only(graph, other):
 
 def _described(value):
   """Returns a head, an ensembler or a strategy as text."""
-  given = [f"name={value.name!r}"] if getattr(value, "name", None) else []
+  arguments = [f"name={value.name!r}"] if getattr(value, "name", None) else []
   if hasattr(value, "logits_dimension"):
-    given.append(f"logits_dimension={value.logits_dimension}")
+    arguments.append(f"logits_dimension={value.logits_dimension}")
   heads = getattr(value, "heads", None)
   if isinstance(heads, (list, tuple)):
-    given = [_described(head) for head in heads]
-  return f"{type(value).__name__}({', '.join(given)})"
+    arguments = [_described(head) for head in heads]
+  return f"{type(value).__name__}({', '.join(arguments)})"
 
 
 def of(search: Any, max_iterations: Optional[int],
@@ -191,15 +193,15 @@ def ops(outputs: Any, first: int) -> Graph:
   graph = tf_compat.v1.get_default_graph()
   new = {op.name for op in graph.get_operations()[first:]}
 
-  def made(tensors):
+  def find_new_ops(tensors):
     return [tensor.op for tensor in tensors if tensor.op.name in new]
 
-  found = scopes.ancestors(
-      made(tensor for tensor in tf_compat.v1.nest.flatten(outputs)
-           if isinstance(tensor, tf_compat.v1.Tensor)),
-      lambda op: made(t for t in op.inputs if _is_float(t.dtype)))
-  kinds = [_kind(op.node_def) for op in found]
-  calls = [op.node_def for op in found if any(
+  ancestors = scopes.ancestors(
+      find_new_ops(tensor for tensor in tf_compat.v1.nest.flatten(outputs)
+                   if isinstance(tensor, tf_compat.v1.Tensor)),
+      lambda op: find_new_ops(t for t in op.inputs if _is_float(t.dtype)))
+  kinds = [_kind(op.node_def) for op in ancestors]
+  calls = [op.node_def for op in ancestors if any(
       argument.type == "func" for argument in op.op_def.attr)]
   if calls:
     within = scopes.nodes_within(graph)

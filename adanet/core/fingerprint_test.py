@@ -75,14 +75,15 @@ class SearchedTest(parameterized.TestCase):
       y *= v1.reduce_sum(v1.constant([.5, 1.5]))  # Is not compared.
       # How many equal numbers there are may be the size of the batch.
       y += v1.constant(.1, shape=[2 * (batch_size or 1)])
-      found = fingerprint.ops({"logits": v1.tanh(y), "ids": v1.argmax(y)}, first)
+      counts = fingerprint.ops(
+          {"logits": v1.tanh(y), "ids": v1.argmax(y)}, first)
       # What follows changes nothing.
       v1.gradients(y, [weights])
     for op in "ArgMax", "Cos", "MatMul", "Sin", "Tanh":
-      self.assertEqual(1, found[op], op)
+      self.assertEqual(1, counts[op], op)
     self.assertEqual(
         {"constant -2.0": 1, "constant 0.1": 1},
-        {op: count for op, count in found.items() if "constant" in op})
+        {op: count for op, count in counts.items() if "constant" in op})
 
 
 if __name__ == "__main__":

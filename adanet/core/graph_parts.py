@@ -99,12 +99,13 @@ class GraphParts:
             iteration_number=number, previous_ensemble_reports=of_previous,
             all_reports=of_all),
         previous.spec.ensemble if previous else None, config=self._config)
-    made = generate(**arguments)
-    if made is not None and not isinstance(made, collections.abc.Iterable):
+    candidates = generate(**arguments)
+    if candidates is not None and not isinstance(
+        candidates, collections.abc.Iterable):
       raise ValueError(
           f"iteration {number}: generate_candidates must return a list of "
-          f"builders, got {made!r}")
-    builders = list(made or ())
+          f"builders, got {candidates!r}")
+    builders = list(candidates or ())
     subnetworks.check_names(builders, number)
     return builders
 
@@ -113,13 +114,13 @@ class GraphParts:
     """Returns the candidates of all strategies."""
     candidates: List[Any] = []
     for strategy in self.search.strategies:
-      made = strategy.generate_ensemble_candidates(
+      strategy_candidates = strategy.generate_ensemble_candidates(
           builders, previous.spec.builders if previous else None)
-      if not isinstance(made, collections.abc.Iterable):
+      if not isinstance(strategy_candidates, collections.abc.Iterable):
         raise ValueError(
             f"generate_ensemble_candidates of {strategy!r} must return a list "
-            f"of adanet.ensemble.Candidate, got {made!r}")
-      candidates += made
+            f"of adanet.ensemble.Candidate, got {strategy_candidates!r}")
+      candidates += strategy_candidates
     for candidate in candidates:
       if not hasattr(candidate, "subnetwork_builders"):
         raise ValueError(
@@ -127,20 +128,20 @@ class GraphParts:
             f"got {candidate!r}")
     return candidates
 
-  def named(self, made: Sequence[Any], name: str, kind: Tuple[str, str],
+  def named(self, choices: Sequence[Any], name: str, kind: Tuple[str, str],
             number: int) -> Any:
     """Returns the builder, ensembler or candidate of that name.
 
     Args:
-      made: all of them.
+      choices: all builders, ensemblers or candidates.
       kind: the word for one of them, and its source, for the error.
 
     Raises:
       ValueError: there is none.
     """
-    for one in made:
-      if one.name == name:
-        return one
+    for choice in choices:
+      if choice.name == name:
+        return choice
     raise ValueError(
         f"iteration {number}: model_dir {self._config.model_dir!r} needs the "
         f"{kind[0]} {name!r}, and {kind[1]} has none of this name: use the "
@@ -214,10 +215,10 @@ class GraphParts:
               self._config.model_dir, "assets", name)),
           frozen=frozen and not (replicated and self.task.training),
           training=training)
-    made = spec.subnetwork
+    subnetwork = spec.subnetwork
     self.graphs[fingerprint.key(
         name, frozen, training, not self.task.training)] = fingerprint.ops(
-            [made.last_layer, made.logits], first)
+            [subnetwork.last_layer, subnetwork.logits], first)
     return spec
 
   def ensemble(self, combined: ensembles.Combination, ensembler: Any,
@@ -389,7 +390,8 @@ class EarlierWinners:
 
   def can_build(self, kept: Members) -> bool:
     """Returns whether some members can be built by themselves."""
-    return not any(subnetworks.builder_asks(self._builder(one)) for one in kept)
+    return not any(
+        subnetworks.builder_asks(self._builder(member)) for member in kept)
 
   def built_members(self, kept: Members) -> EarlierWinner:
     """Builds some members of the latest winner; returns it with these only.
@@ -400,9 +402,9 @@ class EarlierWinners:
       return known
     assert self._latest is not None
     specs: List[Any] = []
-    for number, some in itertools.groupby(kept, lambda member: member[0]):
+    for number, members in itertools.groupby(kept, lambda member: member[0]):
       with tf_compat.v1.variable_scope(f"iteration_{number}"):
-        specs += self._build(number, [name for _, name in some])
+        specs += self._build(number, [name for _, name in members])
     return EarlierWinner(of_members(
         self._latest.name,
         self._latest.architecture._replace(subnetworks=tuple(kept)),
@@ -414,7 +416,8 @@ class EarlierWinners:
     assert self._latest is not None
     parts, (number, _, architecture) = self._parts, self._latest
     own = architecture.subnetworks_of(number)
-    kept = [one for one in architecture.subnetworks if one[0] != number]
+    kept = [
+        member for member in architecture.subnetworks if member[0] != number]
     before = self.built_members(kept) if kept else None
     with tf_compat.v1.variable_scope(f"iteration_{number}"):
       specs = self._build(number, own)

@@ -107,13 +107,15 @@ class Iteration(NamedTuple):
     by_name = {}
     if self.previous is not None:
       by_name[self.previous.name] = self.previous.architecture
-    by_name.update((one.name, one.architecture) for one in self.planned)
+    by_name.update(
+        (ensemble.name, ensemble.architecture) for ensemble in self.planned)
     return by_name
 
   @property
   def fitted(self) -> Tuple[Planned, ...]:
     """The ensembles that are fitted when all networks have trained."""
-    return tuple(one for one in self.planned if one.fitted_by is not None)
+    return tuple(
+        ensemble for ensemble in self.planned if ensemble.fitted_by is not None)
 
   @property
   def new_candidates(self) -> Tuple[ensembles.EnsembleSpec, ...]:

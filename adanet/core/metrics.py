@@ -44,16 +44,16 @@ def check_metric_fn(metric_fn: Any) -> None:
         f"{', '.join(sorted(unknown))}")
 
 
-def _check_made(made):
+def _check_metrics(metrics):
   """Checks the return value of a user's `metric_fn`.
 
   Raises:
     ValueError: it is no dict of metrics.
   """
-  if not isinstance(made, collections.abc.Mapping):
+  if not isinstance(metrics, collections.abc.Mapping):
     raise ValueError(
-        f"metric_fn returned {made!r}: expected a dict from name to metric")
-  for name, metric in made.items():
+        f"metric_fn returned {metrics!r}: expected a dict from name to metric")
+  for name, metric in metrics.items():
     if isinstance(metric, type) or not (
         isinstance(metric, (tuple, list)) or hasattr(metric, "result")):
       raise ValueError(
@@ -82,11 +82,11 @@ def of_candidate(task: Any, spec: Any,
     known = dict(features=task.features, labels=task.labels,
                  predictions=spec.predictions)
     with scopes.nan_scope(spec.predictions), scopes.metrics_scope():
-      made = task.metric_fn(**{
+      metrics = task.metric_fn(**{
           name: known[name]
           for name in inspect.signature(task.metric_fn).parameters})
-    _check_made(made)
-    by_name.update(made)
+    _check_metrics(metrics)
+    by_name.update(metrics)
   return {name: tf_compat.metric_op(by_name[name]) for name in sorted(by_name)}
 
 

@@ -64,11 +64,11 @@ class OfCandidateTest(parameterized.TestCase):
        {"auc": .5, "loss": 2., "sum": 8.}))
   def test_metrics(self, metric_fn, expected):
     with scopes.new_graph(1).as_default(), v1.Session() as session:
-      found = self._of_candidate(metric_fn)
-      self.assertEqual(sorted(expected), list(found))
+      actual = self._of_candidate(metric_fn)
+      self.assertEqual(sorted(expected), list(actual))
       session.run(v1.local_variables_initializer())
-      session.run([update for _, update in found.values()])
-      for name, (value, _) in found.items():
+      session.run([update for _, update in actual.values()])
+      for name, (value, _) in actual.items():
         np.testing.assert_allclose(
             expected[name], session.run(value), err_msg=name)
 

@@ -20,18 +20,18 @@ def _iterations(draw):
   names = _NAMES[:draw(st.integers(1, len(_NAMES)))]
   members = draw(st.lists(st.lists(
       st.sampled_from(names), unique=True, max_size=3), max_size=6))
-  return names, [iteration.Planned(str(i), tuple(found), None)
-                 for i, found in enumerate(members)]
+  return names, [iteration.Planned(str(i), tuple(group), None)
+                 for i, group in enumerate(members)]
 
 
-def _connected(names, planned, one):
-  """Returns the builders that ensembles join to one, found by walking."""
-  found = {one}
+def _connected(names, planned, name):
+  """Returns the builders that ensembles join to `name`, found by walking."""
+  connected = {name}
   for _ in names:
     for ensemble in planned:
-      if found & set(ensemble.builder_names):
-        found |= set(ensemble.builder_names)
-  return found
+      if connected & set(ensemble.builder_names):
+        connected |= set(ensemble.builder_names)
+  return connected
 
 
 class PartsTest(absltest.TestCase):
@@ -39,13 +39,13 @@ class PartsTest(absltest.TestCase):
   @hypothesis.given(_iterations())
   def test_divides_as_far_as_ensembles_allow(self, drawn):
     names, planned = drawn
-    found = parts.divide(names, planned)
-    self.assertCountEqual(names, itertools.chain(*found))
-    for part in found:
+    division = parts.divide(names, planned)
+    self.assertCountEqual(names, itertools.chain(*division))
+    for part in division:
       self.assertEqual(tuple(n for n in names if n in part), part)
       self.assertEqual(_connected(names, planned, part[0]), set(part))
-    self.assertEqual([part[0] for part in found],
-                     sorted(part[0] for part in found))
+    self.assertEqual([part[0] for part in division],
+                     sorted(part[0] for part in division))
 
   @hypothesis.given(_iterations(), st.randoms())
   def test_order_of_ensembles_does_not_matter(self, drawn, random):
@@ -60,16 +60,18 @@ class PartsTest(absltest.TestCase):
                max_size=len(_NAMES)))
   def test_longest_first(self, drawn, seconds, costs):
     names, planned = drawn
-    given = parts.divide(names, planned)
+    division = parts.divide(names, planned)
     costs = dict(zip(_NAMES, costs))
-    found = parts.longest_first(given, seconds, costs)
-    self.assertCountEqual(given, found)
+    sorted_parts = parts.longest_first(division, seconds, costs)
+    self.assertCountEqual(division, sorted_parts)
     known = seconds if set(names) <= set(seconds) else costs
-    durations = [sum(known[n] or 0. for n in part) for part in found]
+    durations = [sum(known[n] or 0. for n in part) for part in sorted_parts]
     self.assertEqual(sorted(durations, reverse=True), durations)
-    for one, other in zip(found, found[1:]):  # Else as in the iteration.
-      if sum(known[n] or 0. for n in one) == sum(known[n] or 0. for n in other):
-        self.assertLess(given.index(one), given.index(other))
+    # Parts of equal duration stay as in the iteration.
+    for part, other in zip(sorted_parts, sorted_parts[1:]):
+      if (sum(known[n] or 0. for n in part) ==
+          sum(known[n] or 0. for n in other)):
+        self.assertLess(division.index(part), division.index(other))
 
   @hypothesis.given(
       _iterations(), st.lists(st.none() | st.integers(0, 9),
@@ -77,22 +79,22 @@ class PartsTest(absltest.TestCase):
       st.integers(1, 4))
   def test_deal(self, drawn, costs, num_tasks):
     names, planned = drawn
-    given = parts.divide(names, planned)
+    division = parts.divide(names, planned)
     costs = dict(zip(names, costs))
     tasks = list(range(num_tasks))
-    found = parts.assign_longest_first(given, costs, tasks)
-    self.assertCountEqual(names, itertools.chain(*found.values()))
-    self.assertLen(found, min(num_tasks, len(given)))
-    self.assertIn(0, found)
-    for part in given:
-      self.assertLen([s for s in found.values() if set(s) & set(part)], 1)
-    for share in found.values():
-      order = [name for part in given for name in part if name in share]
+    shares = parts.assign_longest_first(division, costs, tasks)
+    self.assertCountEqual(names, itertools.chain(*shares.values()))
+    self.assertLen(shares, min(num_tasks, len(division)))
+    self.assertIn(0, shares)
+    for part in division:
+      self.assertLen([s for s in shares.values() if set(s) & set(part)], 1)
+    for share in shares.values():
+      order = [name for part in division for name in part if name in share]
       self.assertEqual(tuple(order), share)
     if None in costs.values():
       costs = dict.fromkeys(costs, 1)
-    loads = [sum(costs[name] for name in share) for share in found.values()]
-    longest = max(sum(costs[name] for name in part) for part in given)
+    loads = [sum(costs[name] for name in share) for share in shares.values()]
+    longest = max(sum(costs[name] for name in part) for part in division)
     self.assertLessEqual(max(loads) - min(loads), longest)
 
 

@@ -41,8 +41,8 @@ def _graph_class():
       """Makes ops wait; see `tf.Graph.control_dependencies`."""
       if self.may_be_nan and control_inputs is not None:
         control_inputs = [
-            one for one in control_inputs
-            if not _asserts_floats_of(getattr(one, "op", one), self.may_be_nan)]
+            tensor for tensor in control_inputs if not _asserts_floats_of(
+                getattr(tensor, "op", tensor), self.may_be_nan)]
       return super().control_dependencies(control_inputs)
 
     def get_collection(self, name, scope=None):
@@ -62,14 +62,14 @@ def ancestors(ops: Iterable[Any],
     ops: of one graph.
     before: function from an op to the ops directly before the op that count.
   """
-  found: Dict[str, Any] = {}
+  by_name: Dict[str, Any] = {}
   left = list(ops)
   while left:
     op = left.pop()
-    if op.name not in found:
-      found[op.name] = op
+    if op.name not in by_name:
+      by_name[op.name] = op
       left += before(op)
-  return list(found.values())
+  return list(by_name.values())
 
 
 def nodes_within(graph: Any) -> Callable[[Any], Iterator[Any]]:
@@ -97,7 +97,7 @@ def _asserts_floats_of(op, names):
   if "/AssertGuard/" not in getattr(op, "name", ""):
     return False
   # A shape is no float, and says nothing about NaN.
-  return not names.isdisjoint(one.name for one in ancestors(
+  return not names.isdisjoint(ancestor.name for ancestor in ancestors(
       [op], lambda op: [tensor.op for tensor in op.inputs
                         if tensor.dtype.is_floating or tensor.dtype.is_bool]))
 
@@ -245,8 +245,8 @@ def builder_scope(variable_scope: Any, built: Optional[ScopeContent] = None
     _put_into_scope(variable_scope.name, saveables[num_saveables:],
                     saveables[:num_saveables])
   finally:
-    made = [variable for variable in visible[len(before):]
-            if not built.keras.is_frozen(variable)]
-    built.trainable_variables += made
-    visible[:] = hidden + made
+    trainable = [variable for variable in visible[len(before):]
+                 if not built.keras.is_frozen(variable)]
+    built.trainable_variables += trainable
+    visible[:] = hidden + trainable
     graph.step_of_scope = outer_step

@@ -34,13 +34,13 @@ class NanScopeTest(parameterized.TestCase):
   def _holds(self, make, labels, logits, scope=scopes.nan_scope):
     """Returns whether what is made of labels and logits runs."""
     with scopes.new_graph(1).as_default(), v1.Session() as session:
-      given = v1.placeholder(v1.float32, [None, 1])
+      fed_labels = v1.placeholder(v1.float32, [None, 1])
       computed = v1.placeholder(v1.float32, [None, 1])
       with scope({("head", "logits"): computed}):
-        op = make(given, 2. * computed)
+        op = make(fed_labels, 2. * computed)
       session.run(v1.local_variables_initializer())
       try:
-        session.run(op, {given: labels, computed: logits})
+        session.run(op, {fed_labels: labels, computed: logits})
       except v1.errors.InvalidArgumentError:
         return False
       return True

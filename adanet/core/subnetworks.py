@@ -406,12 +406,12 @@ def answered(function: Callable[..., Any], arguments: Dict[str, Any],
     previous_ensemble: the previous ensemble, or None.
     **optional: further arguments, each for a function that has it by name.
   """
-  given = dict(arguments)
+  result = dict(arguments)
   if asks_for_previous(function):
-    given[PREVIOUS] = previous_ensemble
-  given.update((name, value) for name, value in optional.items()
-               if asks_for(function, name))
-  return given
+    result[PREVIOUS] = previous_ensemble
+  result.update((name, value) for name, value in optional.items()
+                if asks_for(function, name))
+  return result
 
 
 def builder_asks(builder: Any) -> bool:

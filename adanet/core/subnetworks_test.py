@@ -42,10 +42,10 @@ class AskingTest(parameterized.TestCase):
       # It may hand it on; all else it did not get before, either.
       (_any, {"x": 1, "previous_ensemble": "before"}))
   def test_answered(self, function, expected):
-    given = subnetworks.answered(function, {"x": 1}, "before", config="config",
-                            labels="labels")
-    self.assertEqual(expected, given)
-    function(**given)
+    arguments = subnetworks.answered(
+        function, {"x": 1}, "before", config="config", labels="labels")
+    self.assertEqual(expected, arguments)
+    function(**arguments)
 
   @parameterized.parameters(
       (_alone, _alone, False), (_all, _alone, True), (_alone, _all, True),

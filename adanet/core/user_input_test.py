@@ -79,8 +79,8 @@ class BuilderTest(parameterized.TestCase):
       padded = lookup(max_tokens=3, pad_to_max_tokens=True)[0](
           _features()[feature])
       session.run([v1.global_variables_initializer(), v1.tables_initializer()])
-      found = session.run(padded)
-    np.testing.assert_array_equal(expected, found)
+      actual = session.run(padded)
+    np.testing.assert_array_equal(expected, actual)
 
   @unittest.skipUnless(tf_compat.HAS_KERAS_3, "Keras 2 has no such filter.")
   def test_lookup_of_keras_3_with_the_whole_traceback(self):
