@@ -360,15 +360,16 @@ class Placeholders:
     like = checked(name, like)
     check_rows(named(name, like))
 
-    def made(key, array):
+    def make_placeholder(key, array):
       return tf_compat.v1.placeholder(
           _dtype(key, array), (None,) + array.shape[1:])
 
     if isinstance(like, dict):
       self.features = {
-          key: made(f"{name}[{key!r}]", array) for key, array in like.items()}
+          key: make_placeholder(f"{name}[{key!r}]", array)
+          for key, array in like.items()}
     else:
-      self.features = made(name, like)
+      self.features = make_placeholder(name, like)
 
   def feeds(self, value: Structure) -> Dict[Any, np.ndarray]:
     """Returns the arrays that feed a session.
@@ -396,10 +397,10 @@ class Placeholders:
     if list(array.shape[1:]) != shape[1:]:
       raise ValueError(f"{name} has the shape {list(array.shape)}: expected "
                        f"{shape}")
-    given = _dtype(name, array)
-    if (given == tf_compat.v1.string) != (dtype == tf_compat.v1.string) or (
+    fed_dtype = _dtype(name, array)
+    if (fed_dtype == tf_compat.v1.string) != (dtype == tf_compat.v1.string) or (
         not np.can_cast(
-            given.as_numpy_dtype, dtype.as_numpy_dtype, "same_kind")):
+            fed_dtype.as_numpy_dtype, dtype.as_numpy_dtype, "same_kind")):
       raise TypeError(f"{name} has the type {array.dtype}: expected "
                       f"{dtype.name}")
     return np.asarray(array, dtype.as_numpy_dtype)

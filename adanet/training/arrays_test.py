@@ -77,10 +77,10 @@ class OrderTest(parameterized.TestCase):
         arrays.Order(np.arange(20), 20, None, seed, first=15), 3))
 
   def test_size_of_batches_does_not_change_the_order(self):
-    one, other = (
+    order_by_20, order_by_7 = (
         sum(_read(order, order.num_batches), []) for order in (
             arrays.Order(np.arange(20), size, 2, 3) for size in (20, 7)))
-    self.assertEqual(one, other)
+    self.assertEqual(order_by_20, order_by_7)
 
 
 class PlaceholdersTest(parameterized.TestCase):
@@ -119,8 +119,8 @@ class PlaceholdersTest(parameterized.TestCase):
        "x has the type float64: expected int64"))
   def test_bad_value(self, like, value, kind, message):
     like, value = (
-        {key: np.array(item) for key, item in one.items()}
-        if isinstance(one, dict) else np.array(one) for one in (like, value))
+        {key: np.array(item) for key, item in data.items()}
+        if isinstance(data, dict) else np.array(data) for data in (like, value))
     with self.assertRaisesRegex(kind, message) as raised:
       self._feeds(like, value)
     self.assertNotIn("\n", str(raised.exception))

@@ -29,7 +29,7 @@ def of_iteration(iteration: iteration_lib.Iteration, checkpoint: Optional[str]
   return trained_lib.Candidates(
       iteration.number, checkpoint, iteration.architectures,
       iteration.previous.name if iteration.previous else None,
-      tuple(one.name for one in iteration.fitted),
+      tuple(ensemble.name for ensemble in iteration.fitted),
       _averages(iteration, checkpoint), _not_finite(iteration, checkpoint))
 
 

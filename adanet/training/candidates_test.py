@@ -82,12 +82,12 @@ class OfIterationTest(parameterized.TestCase):
       # What won before has trained, although it has no step here.
       ("p", {"e": 0, "f": 1}, {"p": .75, "e": math.inf, "f": .5}))
   def test_averages(self, previous, steps, expected):
-    found = self._read(_iteration(previous), steps)
-    self.assertEqual(expected, found.averages)
-    self.assertEqual(list(expected), list(found.averages))
+    actual = self._read(_iteration(previous), steps)
+    self.assertEqual(expected, actual.averages)
+    self.assertEqual(list(expected), list(actual.averages))
     self.assertEqual((2, previous, ("g",)),
-                     (found.number, found.previous, found.fitted))
-    self.assertEqual(["e", "f", "g"], list(found.architectures))
+                     (actual.number, actual.previous, actual.fitted))
+    self.assertEqual(["e", "f", "g"], list(actual.architectures))
 
   @parameterized.parameters(
       ([], {}),
@@ -99,9 +99,9 @@ class OfIterationTest(parameterized.TestCase):
         _iteration("p"), {"e": 1, "f": 1}, names).not_finite)
 
   def test_initial_values(self):
-    found = candidates.of_iteration(_iteration("p"), None)
-    self.assertEqual({"p": 0., "e": 0., "f": 0.}, found.averages)
-    self.assertEmpty(found.not_finite)
+    actual = candidates.of_iteration(_iteration("p"), None)
+    self.assertEqual({"p": 0., "e": 0., "f": 0.}, actual.averages)
+    self.assertEmpty(actual.not_finite)
 
 
 class ReportsTest(parameterized.TestCase):
@@ -115,11 +115,11 @@ class ReportsTest(parameterized.TestCase):
       # A builder of another iteration is left out.
       ([[("c", 1), ("a", 2)]], "a2"))
   def test_merged(self, parts, expected):
-    found = candidates.merged_reports(
+    reports = candidates.merged_reports(
         [[types.SimpleNamespace(name=name, value=value) for name, value in part]
          for part in parts], ["a", "b"])
     self.assertEqual(expected, " ".join(
-        f"{one.name}{one.value}" for one in found))
+        f"{report.name}{report.value}" for report in reports))
 
 
 class ValuesTest(parameterized.TestCase):
@@ -149,7 +149,7 @@ class ValuesTest(parameterized.TestCase):
       (("loss", .5), ("", None), True))
   def test_may_be_compared(self, first, second, expected):
     of_first, of_second = (
-        candidates.Comparison({}, *one) for one in (first, second))
+        candidates.Comparison({}, *arguments) for arguments in (first, second))
     self.assertEqual(expected, of_first.may_be_compared_with(of_second))
 
 

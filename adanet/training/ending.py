@@ -102,8 +102,9 @@ def of_parts(endings: Iterable[Ending]) -> Ending:
   The iteration is over when all of its parts are. Of other endings, the first
   in the order of `Ending` counts.
   """
-  found = set(endings) - {Ending.ITERATION_OVER}
-  return next((one for one in Ending if one in found), Ending.ITERATION_OVER)
+  other_endings = set(endings) - {Ending.ITERATION_OVER}
+  return next((reason for reason in Ending if reason in other_endings),
+              Ending.ITERATION_OVER)
 
 
 def done_of_part(ending_of_part: Ending, steps: Mapping[str, int], runs: int

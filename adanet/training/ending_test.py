@@ -46,10 +46,10 @@ class EndingTest(parameterized.TestCase):
 
   @hypothesis.given(_STANDINGS)
   def test_over_is_what_has_no_other_ending(self, standing):
-    found = ending_lib.ending(standing)
-    if found in (_Ending.ITERATION_OVER, _Ending.INPUT_ENDED):
+    ending = ending_lib.ending(standing)
+    if ending in (_Ending.ITERATION_OVER, _Ending.INPUT_ENDED):
       self.assertTrue(ending_lib.is_over(standing))
-    if found is None:
+    if ending is None:
       self.assertFalse(ending_lib.is_over(standing))
 
   @parameterized.parameters(

@@ -36,9 +36,9 @@ class _Rich(builders.Dense):
 
   def build_subnetwork(self, *, training, summary, previous_ensemble, **kwargs):
     v1 = tf_compat.v1
-    made = super().build_subnetwork(
+    subnetwork = super().build_subnetwork(
         training=training, summary=summary, **kwargs)
-    hidden = made.last_layer
+    hidden = subnetwork.last_layer
     if training:
       hidden = v1.nn.dropout(hidden, rate=.1, seed=3)
       summary.scalar("mean", v1.reduce_mean(hidden))
@@ -55,8 +55,8 @@ class _Rich(builders.Dense):
                      lambda: -hidden)
     # With a known batch size, it is a constant.
     hidden = v1.reshape(hidden, [v1.shape(hidden)[0], -1])
-    return made._replace(
-        last_layer=hidden, logits=made.logits + v1.reduce_mean(
+    return subnetwork._replace(
+        last_layer=hidden, logits=subnetwork.logits + v1.reduce_mean(
             hidden, 1, keepdims=True))
 
 
@@ -173,14 +173,14 @@ class AnotherSearchTest(parameterized.TestCase):
     self._model_dir = self.create_tempdir().full_path + "/model"
     shutil.copytree(self._trained, self._model_dir)
 
-  def _train(self, *made, steps=1, max_steps=None, on_executor=False,
+  def _train(self, *builder_list, steps=1, max_steps=None, on_executor=False,
              input_fn=_input_fn, raises=None, **arguments):
     """Trains; returns the warnings of another search."""
     with self.assertLogs(logging.get_absl_logger(), "WARNING") as logs:
       logging.warning("assertLogs wants one.")
       with self.assertRaises(raises) if raises else contextlib.nullcontext():
         searches.estimator(
-            self._model_dir, *(made or _SAME), **arguments).train(
+            self._model_dir, *(builder_list or _SAME), **arguments).train(
                 input_fn, steps=steps, max_steps=max_steps,
                 executor=engines.Here() if on_executor else None)
     return [line for line in logs.output if "Another search" in line]
@@ -196,21 +196,22 @@ class AnotherSearchTest(parameterized.TestCase):
       (_TANH, r": graph of t0_a, t1_a, t1_b: 1 Relu before, 1 Tanh now\."),
       (_NEGATIVE, r": graph of t0_a, t1_a, t1_b: 1 constant 0\.7 before, "
        r"1 constant -0\.7 now\.")]))
-  def test_another_one(self, made, text):
-    found = self._train(*made)
-    self.assertLen(found, 1)
-    self.assertRegex(found[0], text)
+  def test_another_one(self, builder_list, text):
+    warnings = self._train(*builder_list)
+    self.assertLen(warnings, 1)
+    self.assertRegex(warnings[0], text)
 
   @level.gate
   def test_another_one_that_has_no_weights(self):
     before = self._note()
-    found = self._train(raises=checkpoints.CheckpointError, ensemblers=[
-        ensemble.MeanEnsembler(), ensemble.ComplexityRegularizedEnsembler()],
-                        ensemble_strategies=[
-                            ensemble.SoloStrategy(), ensemble.GrowStrategy()])
-    self.assertLen(found, 1)
+    warnings = self._train(
+        raises=checkpoints.CheckpointError, ensemblers=[
+            ensemble.MeanEnsembler(), ensemble.ComplexityRegularizedEnsembler()
+        ], ensemble_strategies=[
+            ensemble.SoloStrategy(), ensemble.GrowStrategy()])
+    self.assertLen(warnings, 1)
     self.assertRegex(
-        found[0],
+        warnings[0],
         r"ensemblers: Comp\w+\(name='complexity_regularized'\) before, "
         r"Comp\w+\(name='complexity_regularized'\), "
         r"MeanEnsembler\(name='mean'\) now; "
@@ -221,9 +222,10 @@ class AnotherSearchTest(parameterized.TestCase):
 
   @level.gate
   def test_another_one_that_has_nothing_to_train(self):
-    found = self._train(steps=None, head=heads.BinaryClassHead(), max_steps=6)
-    self.assertLen(found, 1)
-    self.assertIn("head: RegressionHead", found[0])
+    warnings = self._train(
+        steps=None, head=heads.BinaryClassHead(), max_steps=6)
+    self.assertLen(warnings, 1)
+    self.assertIn("head: RegressionHead", warnings[0])
 
   @level.gate
   def test_pool_without_the_winner(self):
@@ -236,10 +238,11 @@ class AnotherSearchTest(parameterized.TestCase):
 
   @level.gate
   def test_on_an_executor(self):
-    found = self._train(*_TANH, on_executor=True, head=heads.BinaryClassHead())
-    self.assertLen(found, 2)  # When it begins, and when its parts do.
-    self.assertRegex(found[0], "head: .*; graph of t0_a: 1 Relu before")
-    self.assertIn(": graph of t1_a, t1_b: 1 Relu before, 1 Tanh", found[1])
+    warnings = self._train(
+        *_TANH, on_executor=True, head=heads.BinaryClassHead())
+    self.assertLen(warnings, 2)  # When it begins, and when its parts do.
+    self.assertRegex(warnings[0], "head: .*; graph of t0_a: 1 Relu before")
+    self.assertIn(": graph of t1_a, t1_b: 1 Relu before, 1 Tanh", warnings[1])
     self.assertEmpty(self._train(*_TANH, head=heads.BinaryClassHead()))
 
   @parameterized.parameters(
@@ -276,9 +279,9 @@ class AnotherSearchTest(parameterized.TestCase):
       return [line for line in logs.output if "learning rate" in line]
 
     self.assertEmpty(train(.01, 2))
-    found = train(.5, 1)
-    self.assertLen(found, 1)
-    self.assertRegex(found[0], "Iteration 0: the learning rate of t0_a"
+    warnings = train(.5, 1)
+    self.assertLen(warnings, 1)
+    self.assertRegex(warnings[0], "Iteration 0: the learning rate of t0_a"
                      ".*t0_b stays 0.01, .*: 0.5 holds from the next iteration")
     self.assertEmpty(train(.01, 1))
     self.assertEmpty(train(.5, 1))  # It is the first one of the next iteration.

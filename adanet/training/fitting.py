@@ -247,9 +247,9 @@ class _LogitsReader:
             ) -> Dict[logits_lib.Network, Any]:
     """Returns dict from a network's name to its logits."""
     v1 = tf_compat.v1
-    given = held_out_pass.tensors_of(task)
+    tensors = held_out_pass.tensors_of(task)
     read = v1.numpy_function(
-        self._next, [given[path] for path in self._paths],
+        self._next, [tensors[path] for path in self._paths],
         [v1.float32] * len(self._arrays))
     for tensor, array in zip(read, self._arrays):
       tensor.set_shape((None,) + array.shape[1:])
@@ -332,7 +332,7 @@ def fits(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
   number, previous = candidates.number, candidates.previous
   reader = _LogitsReader(logits)
   v1 = tf_compat.v1
-  with setup.task_graph(evaluator.input_fn, "eval") as (_, task, given):
+  with setup.task_graph(evaluator.input_fn, "eval") as (_, task, batch):
     tensors = reader.logits(task)
     with v1.variable_scope("adanet"):
       before = _previous_spec(setup, candidates, logits, task, tensors)
@@ -344,9 +344,9 @@ def fits(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
         map(iteration_lib.is_fitted, search.ensemblers)):
       specs[previous] = ensembles.complete(before, task, search.exports, ())
     with v1.variable_scope("adanet"), v1.variable_scope(f"iteration_{number}"):
-      for name, one in fitted.items():
+      for name, ensemble in fitted.items():
         specs[name] = _ensemble(
-            name, one.architecture, search, number, task, logits, tensors,
+            name, ensemble.architecture, search, number, task, logits, tensors,
             before)
     metrics = [
         dict(spec.metrics, adanet_loss=spec.adanet_loss_metric())
@@ -354,12 +354,12 @@ def fits(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
     variables = {
         name: [v for v in v1.global_variables()
                if f"/ensemble_{name}/" in v.op.name] for name in fitted}
-    start = sessions.Initializers(None, (), given.initializers)
+    start = sessions.Initializers(None, (), batch.initializers)
     with sessions.local_session(setup.config.session_config) as session:
       start.set_variables(session)
       session.run([v1.assign(*pair) for pair in stored])
-      set_weights(session, [(specs[name].ensemble, one.weights)
-                            for name, one in fitted.items()])
+      set_weights(session, [(specs[name].ensemble, ensemble.weights)
+                            for name, ensemble in fitted.items()])
       with start.started(session):
         try:
           # Nothing would ever end the input.

@@ -73,7 +73,7 @@ class FitTest(parameterized.TestCase):
     """
     members = {
         (0 if name in previous else 1, name): ensemble.Member(
-            {head: _logits(one) for head, one in value.items()}
+            {head: _logits(number) for head, number in value.items()}
             if isinstance(value, dict) else _logits(value), 1.)
         for name, value in values.items()}
     candidates = trained.Candidates(
@@ -91,27 +91,30 @@ class FitTest(parameterized.TestCase):
     fixed = _Fixed([.5, 0., .25])
     fitted = self._fit(fixed, {"p": 1., "a": 2.5, "b": 4.}, previous=["p"])
     self.assertEqual(["all"], list(fitted))
-    one = fitted["all"]
-    self.assertEqual(((0, "p"), (1, "b")), one.architecture.subnetworks)
+    fitted_all = fitted["all"]
+    self.assertEqual(((0, "p"), (1, "b")), fitted_all.architecture.subnetworks)
     self.assertEqual(("all", "fixed", (0, 2)), (
-        one.architecture.ensemble_candidate_name,
-        one.architecture.ensembler_name, one.architecture.replay_indices))
-    self.assertEqual({"t0_p": .5, "t1_b": .25}, one.fit.members)
-    self.assertEqual((.5, .25), one.weights)
+        fitted_all.architecture.ensemble_candidate_name,
+        fitted_all.architecture.ensembler_name,
+        fitted_all.architecture.replay_indices))
+    self.assertEqual({"t0_p": .5, "t1_b": .25}, fitted_all.fit.members)
+    self.assertEqual((.5, .25), fitted_all.weights)
     # The logits are .5 * 1 + .25 * 4.
-    self.assertAlmostEqual(_loss(_logits(1.5)), one.fit.loss, places=6)
+    self.assertAlmostEqual(_loss(_logits(1.5)), fitted_all.fit.loss, places=6)
     self.assertEqual((3, "t1_a", _loss(_logits(2.5))), (
-        one.fit.num_networks, one.fit.best_network, one.fit.best_loss))
+        fitted_all.fit.num_networks, fitted_all.fit.best_network,
+        fitted_all.fit.best_loss))
     self.assertEqual(
         {"t0_p": _loss(_logits(1.)), "t1_a": _loss(_logits(2.5)),
-         "t1_b": _loss(_logits(4.))}, one.network_losses)
+         "t1_b": _loss(_logits(4.))}, fitted_all.network_losses)
     self.assertLen(fixed.members, 3)
 
   def test_heads(self):
-    one = self._fit(_Fixed([.5, .5]), {"a": {"x": 0., "y": 1.},
-                                       "b": {"x": 2., "y": 5.}})["all"]
+    fitted_all = self._fit(_Fixed([.5, .5]), {
+        "a": {"x": 0., "y": 1.}, "b": {"x": 2., "y": 5.}})["all"]
     self.assertAlmostEqual(
-        _loss({"x": _logits(1.), "y": _logits(3.)}), one.fit.loss, places=6)
+        _loss({"x": _logits(1.), "y": _logits(3.)}), fitted_all.fit.loss,
+        places=6)
 
   @parameterized.named_parameters(
       ("logits", {"a": math.nan, "b": 2.}, []),
@@ -121,20 +124,20 @@ class FitTest(parameterized.TestCase):
        []))
   def test_network_that_is_not_finite(self, values, not_finite):
     with self.assertLogs(level="WARNING") as logs:
-      one = self._fit(_Fixed([1.]), values, not_finite=not_finite)["all"]
-    self.assertEqual({"t1_b": 1.}, one.fit.members)
-    self.assertEqual(2, one.fit.num_networks)
+      fitted_all = self._fit(_Fixed([1.]), values, not_finite=not_finite)["all"]
+    self.assertEqual({"t1_b": 1.}, fitted_all.fit.members)
+    self.assertEqual(2, fitted_all.fit.num_networks)
     self.assertIn(
         "Iteration 1: fitted ensembles cannot have t1_a: variables, logits or "
         "the loss are not finite. The input has NaN.", logs.output[0])
 
   def test_previous_ensemble_is_no_network(self):
     with mock.patch.object(fitting.logging, "warning") as warning:
-      one = self._fit(_Fixed([1.]), {"b": 2.}, recorded={
+      fitted_all = self._fit(_Fixed([1.]), {"b": 2.}, recorded={
           recorded_logits.PREVIOUS_ENSEMBLE: ensemble.Member(
               _logits(math.nan), 0.)})["all"]
     warning.assert_not_called()
-    self.assertEqual(["t1_b"], list(one.network_losses))
+    self.assertEqual(["t1_b"], list(fitted_all.network_losses))
 
   def test_no_network_is_left(self):
     self.assertEmpty(self._fit(_Fixed([1.]), {"a": math.nan}))

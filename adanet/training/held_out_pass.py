@@ -98,17 +98,17 @@ def digest(values: Iterable[Any]) -> str:
 def _networks(iteration, with_previous, with_ensemble):
   """Returns the logits, and the complexity, of all that is recorded."""
   previous = iteration.previous if with_previous else None
-  found = {}
+  outputs = {}
   if previous is not None and with_ensemble:
-    found[logits_lib.PREVIOUS_ENSEMBLE] = previous.ensemble.logits, getattr(
+    outputs[logits_lib.PREVIOUS_ENSEMBLE] = previous.ensemble.logits, getattr(
         previous.ensemble, "complexity_regularization", None)
   networks = list(zip(previous.architecture.subnetworks,
                       previous.subnetworks)) if previous else []
   networks += [((iteration.number, spec.builder.name), spec.subnetwork)
                for spec in iteration.subnetworks]
   for name, network in networks:
-    found[name] = network.logits, network.complexity
-  return found
+    outputs[name] = network.logits, network.complexity
+  return outputs
 
 
 def variable_sums(networks: Iterable[logits_lib.Network], checkpoint: str
@@ -122,14 +122,14 @@ def variable_sums(networks: Iterable[logits_lib.Network], checkpoint: str
   """
   sums = checkpoints.sums(checkpoint)
   names = sessions.saved_names()
-  found: Dict[logits_lib.Network, Dict[str, int]] = {}
+  network_sums: Dict[logits_lib.Network, Dict[str, int]] = {}
   for network in networks:
     own = [name for name in names
            if name.startswith(merge_checkpoints.network_scope(*network))]
     # A variable that is in parts has none.
     if all(name in sums for name in own):
-      found[network] = {name: sums[name] for name in own}
-  return found
+      network_sums[network] = {name: sums[name] for name in own}
+  return network_sums
 
 
 def record(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str],
@@ -199,13 +199,13 @@ def _run(setup, number, checkpoint, with_previous,
 def _recorded(batches, **of_graph):
   """Returns `RecordedLogits` of fetched values, from which it takes logits."""
   first = batches[0]
-  found = tuple(
+  recorded_batches = tuple(
       logits_lib.RecordedBatch(
           len(next(iter(next(iter(batch["logits"].values())).values()))),
           digest(batch["inputs"].values()), batch["features"])
       for batch in batches)
 
-  def taken(name, head):
+  def take_logits(name, head):
     # Only one array is in memory twice.
     array = np.concatenate([
         batch["logits"][name].pop(head) for batch in batches]).astype(
@@ -215,13 +215,13 @@ def _recorded(batches, **of_graph):
 
   members = {
       name: ensemble_lib.Member(logits_lib.of_heads({
-          head: taken(name, head) for head in list(first["logits"][name])}),
-                                float(complexity))
+          head: take_logits(name, head)
+          for head in list(first["logits"][name])}), float(complexity))
       for name, complexity in first["complexities"].items()}
   return logits_lib.RecordedLogits(
       members, {
           path: np.concatenate([batch["inputs"][path] for batch in batches])
-          for path in first["inputs"]}, found, **of_graph)
+          for path in first["inputs"]}, recorded_batches, **of_graph)
 
 
 def completed(setup: setup_lib.SearchSetup, number: int,

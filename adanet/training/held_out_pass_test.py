@@ -79,16 +79,16 @@ class LossInputsTest(parameterized.TestCase):
     self.addCleanup(stack.close)
 
   def test_tensors_of(self):
-    one, two, labels = (v1.ones([2, 1]) for _ in range(3))
+    first, second, labels = (v1.ones([2, 1]) for _ in range(3))
     got = held_out_pass.tensors_of(_task(
-        None, {"b": two, "a": {"c": one}}, labels))
+        None, {"b": second, "a": {"c": first}}, labels))
     # In one order, whatever that of the dict is.
     self.assertEqual(
-        [(("features", "a", "c"), one.name), (("features", "b"), two.name),
+        [(("features", "a", "c"), first.name), (("features", "b"), second.name),
          (("labels",), labels.name)],
         [(path, tensor.name) for path, tensor in got.items()])
     self.assertCountEqual(
-        [("features",)], held_out_pass.tensors_of(_task(None, one, None)))
+        [("features",)], held_out_pass.tensors_of(_task(None, first, None)))
 
   def test_components(self):
     sparse = v1.SparseTensor([[0, 1]], [3.], [2, 4])
@@ -278,14 +278,14 @@ class RecordTest(parameterized.TestCase):
              name((1, "b_more"), "w"), "global_step", name(d, "w")]
     checkpoint = variables.save(
         os.path.join(self.create_tempdir().full_path, "model.ckpt"),
-        {one: np.float32(i) for i, one in enumerate(names)})
+        {variable_name: np.float32(i) for i, variable_name in enumerate(names)})
     sums = checkpoints.sums(checkpoint)
     with v1.Graph().as_default():
-      for one in names + [name(d, "not_stored")]:
-        v1.get_variable(one, initializer=1.)
+      for variable_name in names + [name(d, "not_stored")]:
+        v1.get_variable(variable_name, initializer=1.)
       got = held_out_pass.variable_sums(networks, checkpoint)
     self.assertEqual(
-        {a: {one: sums[one] for one in names[:2]},
+        {a: {variable_name: sums[variable_name] for variable_name in names[:2]},
          b: {names[2]: sums[names[2]]}, c: {}}, got)
 
 
@@ -335,7 +335,8 @@ class CompletedTest(parameterized.TestCase):
     completed = self._completed(
         _recording((1, "b"), inputs={_LABELS: 2}), _recording((0, "a")))
     self.assertEqual({(0, "a"): 0., (1, "b"): 1.}, {
-        name: one.logits[0, 0] for name, one in completed.members.items()})
+        name: member.logits[0, 0]
+        for name, member in completed.members.items()})
     self.assertEqual({_LABELS: 2}, completed.inputs)
 
   @parameterized.named_parameters(

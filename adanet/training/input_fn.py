@@ -156,10 +156,10 @@ def _iterator(dataset):
     raise ValueError(_MADE_BEFORE.format("tf.data.Dataset")) from error
 
 
-def _named(given):
+def _named(batch):
   """Returns the tensors of floats of an `Input`, by the user's names."""
   tensors = {}
-  for kind, structure in (("feature", given.features), ("label", given.labels)):
+  for kind, structure in (("feature", batch.features), ("label", batch.labels)):
     named = structure if isinstance(structure, dict) else {None: structure}
     tensors.update(
         (f"the {kind}s" if key is None else f"the {kind} {key!r}", tensor)
@@ -186,13 +186,13 @@ def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
   v1 = tf_compat.v1
   try:
     with scopes.new_graph(None).as_default() as graph:
-      given = read()
-      tensors = _named(given)
+      batch = read()
+      tensors = _named(batch)
       if not tensors or graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS):
         return ""
       with v1.Session() as session:
         session.run([v1.local_variables_initializer(), v1.tables_initializer(),
-                     given.initializers])
+                     batch.initializers])
         end = time.monotonic() + _LOOK_SECS
         left = float("inf") if num_batches is None else num_batches
         while left > 0 and time.monotonic() < end:
@@ -226,15 +226,15 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
   """
   v1 = tf_compat.v1
   user_input.check_input_fn(input_fn)
-  taken = _parameters(input_fn)
-  _check_parameters(taken)
+  parameters = _parameters(input_fn)
+  _check_parameters(parameters)
   arguments: Dict[str, Any] = {
       name: value for name, value in (
           ("mode", mode), ("config", config), ("params", {}))
-      if name in taken}
+      if name in parameters}
 
   def read(context):
-    if "input_context" in taken:
+    if "input_context" in parameters:
       arguments["input_context"] = context
     # The workers of a cluster read the same order, whatever else they build.
     with (scopes.same_seeds("input") if len(input_contexts) > 1 or

@@ -44,8 +44,8 @@ def _call(input_fn, mode="train"):
 def _made_before(make):
   """Returns an input_fn of what was made in another graph."""
   with v1.Graph().as_default():
-    made = make()
-  return lambda: made
+    tensors = make()
+  return lambda: tensors
 
 
 class CallTest(parameterized.TestCase):
@@ -123,12 +123,12 @@ class CallTest(parameterized.TestCase):
   @parameterized.parameters(("train", 3), ("eval", 1), ("infer", 1))
   def test_arrays(self, mode, expected):
     with v1.Graph().as_default(), v1.Session() as session:
-      given = _call(lambda: ({"x": _FEATURES}, _LABELS), mode)
-      session.run([v1.local_variables_initializer(), given.initializers])
+      batch = _call(lambda: ({"x": _FEATURES}, _LABELS), mode)
+      session.run([v1.local_variables_initializer(), batch.initializers])
       count = 0
       try:
         while count < 3:
-          x, labels = session.run([given.features["x"], given.labels])
+          x, labels = session.run([batch.features["x"], batch.labels])
           np.testing.assert_array_equal(_FEATURES, x)
           np.testing.assert_array_equal(_LABELS, labels)
           count += 1
@@ -138,16 +138,16 @@ class CallTest(parameterized.TestCase):
 
   def test_series_of_pandas(self):
     with v1.Graph().as_default(), v1.Session() as session:
-      given = _call(lambda: ({"x": _FEATURES}, _Series()))
-      session.run([v1.local_variables_initializer(), given.initializers])
-      np.testing.assert_array_equal(_LABELS[:, 0], session.run(given.labels))
+      batch = _call(lambda: ({"x": _FEATURES}, _Series()))
+      session.run([v1.local_variables_initializer(), batch.initializers])
+      np.testing.assert_array_equal(_LABELS[:, 0], session.run(batch.labels))
 
   def test_arrays_beside_tensors(self):
     with v1.Graph().as_default(), v1.Session() as session:
-      given = _call(lambda: ({"x": _FEATURES, "c": v1.constant(2.)}, _LABELS))
-      self.assertEqual(2., session.run(given.features["c"]))
+      batch = _call(lambda: ({"x": _FEATURES, "c": v1.constant(2.)}, _LABELS))
+      self.assertEqual(2., session.run(batch.features["c"]))
       np.testing.assert_array_equal(
-          _FEATURES, session.run(given.features["x"]))
+          _FEATURES, session.run(batch.features["x"]))
 
   @parameterized.named_parameters(
       ("repeat", lambda: _dataset().repeat().batch(8), True),

@@ -115,9 +115,9 @@ class InputPosition:
     As long as they are not taken again, batches before the checkpoint count.
     """
     return {name: max(value, self._start[name])
-            for name, value in self._taken(session).items()}
+            for name, value in self._count_batches(session).items()}
 
-  def _taken(self, session):
+  def _count_batches(self, session):
     """Returns by the name of each input how many batches it gave here."""
     if not self._reads:
       return {}
@@ -135,9 +135,9 @@ class InputPosition:
     Returns:
       Whether the inputs are where they were.
     """
-    taken = self._taken(session)
+    counts = self._count_batches(session)
     return all(
-        _take(session, each.take, self._start[each.name] - taken[each.name],
+        _take(session, each.take, self._start[each.name] - counts[each.name],
               asked_to_stop) for each in self._inputs)
 
   def say_what_differs(self, number: int, fetches: Iterable[Any]) -> None:
@@ -187,20 +187,20 @@ def _take(session, op, batches, asked_to_stop):
   """Takes some batches; returns False if it was asked to stop."""
   take = session.make_callable(op)
   wait = waiting.Wait(None, log=logging.info)
-  taken = 0
+  count = 0
   try:
-    while taken < batches:
+    while count < batches:
       if asked_to_stop():
         return False
       take()
-      taken += 1
+      count += 1
       wait.pause(0., lambda: (
           f"the input to give the {batches} batches again that are trained on. "
-          f"It has given {taken}. RunConfig(rereads_input=False) begins it "
+          f"It has given {count}. RunConfig(rereads_input=False) begins it "
           "anew"))
   except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
     logging.warning(
         "The input ended after %d of %d batches that are trained on: it is not "
-        "the one that it was.", taken, batches)
+        "the one that it was.", count, batches)
   wait.done()
   return True

@@ -294,10 +294,10 @@ class ResumedInputTest(parameterized.TestCase):
       make().train(_generator, hooks=[hook])
     with self.assertLogs(level="WARNING") as logs:
       make().train(_generator, hooks=[hook])
-    found = [line for line in logs.output if "Not as if" in line]
-    self.assertLen(found, 1)
+    lines = [line for line in logs.output if "Not as if" in line]
+    self.assertLen(lines, 1)
     self.assertRegex(
-        found[0], "Iteration 0 goes on after 3 batches of its input. Not as if "
+        lines[0], "Iteration 0 goes on after 3 batches of its input. Not as if "
         "it had gone on at once: random ops, whose kernels .*: "
         "adanet/iteration_0/subnetwork_t0_a/dropout.*; the input's Python "
         "functions.*: .+")

@@ -352,9 +352,10 @@ class EndingTest(LoopTest):
   def test_progress(self):
     self.make(_alone(), max_steps=4)
     self.loop.run(self.runs)
-    found = self.loop.progress(rate=2.)
-    self.assertEqual((4, self.loop.steps), (found.global_step, found.steps))
-    self.assertEqual(4., found.seconds_left)
+    progress = self.loop.progress(rate=2.)
+    self.assertEqual(
+        (4, self.loop.steps), (progress.global_step, progress.steps))
+    self.assertEqual(4., progress.seconds_left)
     self.assertIsNone(self.loop.progress().seconds_left)
 
 

@@ -221,8 +221,8 @@ class Carried:
       of_device[0].append(name)
       of_device[1].append(v1.raw_ops.ReadVariableOp(
           resource=handle, dtype=dtypes[name]))
-    for some, tensors in by_device.values():
-      checkpoint_file.add_saveables(some, tensors)
+    for variable_names, tensors in by_device.values():
+      checkpoint_file.add_saveables(variable_names, tensors)
 
   def load(self, session: Any) -> None:
     """Reads them from the checkpoint."""

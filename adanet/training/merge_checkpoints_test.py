@@ -57,19 +57,19 @@ class MergeCheckpointsTest(parameterized.TestCase):
   @parameterized.parameters(False, True)
   def test_merge(self, has_listener):
     listener = _Reads()
-    found, step, is_stop_asked = merge_checkpoints.merge(
+    checkpoint, step, is_stop_asked = merge_checkpoints.merge(
         self._setup, self._training(*[listener] * has_listener),
         [self._save(3, a_w=[1., 2.], p_w=5.), self._save(7, b_w=3., p_w=6.)],
         steps=[4, 8])
     self.assertEqual((os.path.join(self._path, "model.ckpt-6"), 6),
-                     (found, step))
+                     (checkpoint, step))
     self.assertEqual(has_listener, is_stop_asked)
     # What both have is that of the first one.
     variables.assert_equal(
         {"a/w": np.float32([1., 2.]), "b/w": np.float32(3.),
          "p/w": np.float32(5.), "global_step": np.int64(6)},
         variables.latest(self._path))
-    self.assertEqual([events.CheckpointSaved(found, 6)], self._events)
+    self.assertEqual([events.CheckpointSaved(checkpoint, 6)], self._events)
     if has_listener:
       self.assertEqual(["begin", "before 6", "after 6", "end 6"], listener)
       self.assertEqual(3., listener.value)
@@ -77,10 +77,10 @@ class MergeCheckpointsTest(parameterized.TestCase):
   def test_with_variables(self):
     before, _, _ = merge_checkpoints.merge(
         self._setup, self._training(), [self._save(6, a_w=1., b_w=2.)], [6])
-    found = merge_checkpoints.with_variables(
+    checkpoint = merge_checkpoints.with_variables(
         self._setup, self._training(), before,
         {"c/w": np.float32(3.), "b/w": np.float32(4.)})
-    self.assertNotEqual(before, found)
+    self.assertNotEqual(before, checkpoint)
     variables.assert_equal(
         {"a/w": np.float32(1.), "b/w": np.float32(4.), "c/w": np.float32(3.),
          "global_step": np.int64(6)}, variables.latest(self._path))
@@ -108,12 +108,12 @@ def _won(*builders):
 class CarriedTest(parameterized.TestCase):
 
   def _assert_carried(self, expected, winner=_won("a"), known=None):
-    found = merge_checkpoints.names(
+    actual = merge_checkpoints.names(
         _STORED, ["current_iteration", "global_step", _NEW], 1, [(0, winner)],
         known or {})
     self.assertEqual(sorted(expected + [
         "table", _ENSEMBLE + "bias",
-        "adanet/iteration_0/candidate_t0_all_greedy/adanet_loss"]), found)
+        "adanet/iteration_0/candidate_t0_all_greedy/adanet_loss"]), actual)
 
   @parameterized.parameters(
       # It is not known which ones are those of an optimizer.

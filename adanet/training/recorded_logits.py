@@ -112,7 +112,7 @@ def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
     ValueError: they were recorded on other data, or in another order.
   """
   batches = recordings[0].batches
-  found: Dict[str, Dict[Any, Any]] = {
+  fields: Dict[str, Dict[Any, Any]] = {
       field: {} for field in ("members", "inputs", "sums", "graphs")}
   for recording in recordings:
     if recording.batches != batches:
@@ -120,10 +120,10 @@ def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
       raise other_data_error(
           ", ".join(f"t{t}_{name}" for t, name in recording.members),
           next((i for i, (a, b) in enumerate(pairs) if a != b), len(pairs)))
-    for field, values in found.items():
+    for field, values in fields.items():
       for key, value in getattr(recording, field).items():
         values.setdefault(key, value)
-  return RecordedLogits(batches=batches, **found)
+  return RecordedLogits(batches=batches, **fields)
 
 
 # Files.

@@ -55,8 +55,8 @@ class MergedRecordsTest(parameterized.TestCase):
     got = recorded_logits.merged([first, _recording(
         _A, _B, scale=2., sums={_A: {"v": 2}, _B: {"w": 3}},
         graphs={"g": {"Add": 2}, "h": {}}, inputs={("labels",): 1})])
-    self.assertEqual([0., 2.], [one.logits[0, 0]
-                                for one in got.members.values()])
+    self.assertEqual([0., 2.], [member.logits[0, 0]
+                                for member in got.members.values()])
     self.assertEqual({_A: {"v": 1}, _B: {"w": 3}}, got.sums)
     self.assertEqual({"g": {"Add": 1}, "h": {}}, got.graphs)
     self.assertEqual({("labels",): 1}, got.inputs)
@@ -89,7 +89,7 @@ class RecordFilesTest(parameterized.TestCase):
   def test_written_and_read(self, scheme):
     previous = recorded_logits.PREVIOUS_ENSEMBLE
     labels = np.array([[b"yes"], [b"no"]], object)
-    given = _recording(
+    recording = _recording(
         members={
             previous: ensemble.Member(np.float32([[.5], [np.nan]]), .25),
             (0, "one"): ensemble.Member(np.float64([[1.], [2.]]), 1.5),
@@ -100,24 +100,25 @@ class RecordFilesTest(parameterized.TestCase):
         inputs={("labels",): labels, ("features", 0): np.zeros([2, 1])},
         batches=(_Batch(2, "d"),), sums={(0, "one"): {"v": 3}},
         graphs={"t0_one": {"MatMul": 1}})
-    recorded_logits.write(given, scheme + self._folder)
+    recorded_logits.write(recording, scheme + self._folder)
     got = recorded_logits.read(scheme + self._folder)
-    self.assertEqual(list(given.members), list(got.members))
+    self.assertEqual(list(recording.members), list(got.members))
     self.assertEqual([.25, 1.5, np.inf, 2.],
-                     [one.complexity for one in got.members.values()])
-    _, one, two, three = (one.logits for one in got.members.values())
-    self.assertEqual(np.float32, one.dtype)
-    self.assertEqual(not scheme, isinstance(one, np.memmap))
-    self.assertEqual([[1.], [2.]], one.tolist())
+                     [member.complexity for member in got.members.values()])
+    _, first, second, third = (member.logits for member in got.members.values())
+    self.assertEqual(np.float32, first.dtype)
+    self.assertEqual(not scheme, isinstance(first, np.memmap))
+    self.assertEqual([[1.], [2.]], first.tolist())
     self.assertEqual({"y": [[3.], [4.]], "x": [[5., 6.], [7., 8.]]},
-                     {head: array.tolist() for head, array in two.items()})
-    self.assertEqual([3], list(three))
+                     {head: array.tolist() for head, array in second.items()})
+    self.assertEqual([3], list(third))
     np.testing.assert_array_equal(
         [[.5], [np.nan]], got.members[previous].logits)
-    self.assertEqual(list(given.inputs), list(got.inputs))
+    self.assertEqual(list(recording.inputs), list(got.inputs))
     self.assertEqual(labels.tolist(), got.inputs["labels",].tolist())
     self.assertEqual({"v": 3}, got.sums[0, "one"])
-    self.assertEqual((given.batches, given.graphs), (got.batches, got.graphs))
+    self.assertEqual(
+        (recording.batches, recording.graphs), (got.batches, got.graphs))
 
   def test_is_written_anew(self):
     for scale in 1., 2.:

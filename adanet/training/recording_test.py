@@ -41,10 +41,10 @@ class RecordingTest(parameterized.TestCase):
     report = adanet.report(self._model_dir)
     self.assertGreater(report.iterations[0].seconds, 1000.)
     self.assertLess(report.iterations[1].seconds, 500.)
-    found = report.tasks[0]
-    self.assertEqual((task, 4), (found.task, found.steps))
-    self.assertGreater(found.seconds, 500.)
-    self.assertLess(found.seconds, 1000.)
+    task_report = report.tasks[0]
+    self.assertEqual((task, 4), (task_report.task, task_report.steps))
+    self.assertGreater(task_report.seconds, 500.)
+    self.assertLess(task_report.seconds, 1000.)
 
   @parameterized.parameters((4, False, 0), (8, True, 1))
   @level.gate
@@ -56,19 +56,20 @@ class RecordingTest(parameterized.TestCase):
     line, = [line for line in logs.output if "has no winner yet" in line]
     report = adanet.report(self._model_dir)
     self.assertLen(report.iterations, number)
-    found = report.undecided
-    self.assertEqual((number, step), (found.iteration, found.global_step))
+    undecided = report.undecided
+    self.assertEqual(
+        (number, step), (undecided.iteration, undecided.global_step))
     # It is the one that answers, and leads as in the checkpoint.
     estimator.evaluate(builders.input_fn(1))
     self.assertEqual(adanet.report(self._model_dir).evaluations[-1].ensemble,
-                     found.leader)
+                     undecided.leader)
     values = sorted(
         float(estimator.get_variable_value(name))
         for name in estimator.get_variable_names() if name.startswith(
             f"adanet/iteration_{number}/candidate_") and name.endswith("_loss"))
-    self.assertAlmostEqual(values[0], found.value, places=6)
+    self.assertAlmostEqual(values[0], undecided.value, places=6)
     self.assertAlmostEqual(
-        values[1] - values[0], found.margin, places=6)
+        values[1] - values[0], undecided.margin, places=6)
     for text in (line, " ".join(str(report).split())):
       self.assertRegex(text, (
           f"Iteration {number} has no winner yet at step {step}, the last one: "
@@ -137,8 +138,8 @@ class RecordingTest(parameterized.TestCase):
   def test_evaluator_at_the_last_step(self):
     self._estimator(evaluator=adanet.Evaluator(builders.input_fn(1))).train(
         builders.input_fn(), max_steps=4)
-    found = adanet.report(self._model_dir).undecided
-    self.assertEqual((0, 4, "adanet_loss", None), found[:4])
+    undecided = adanet.report(self._model_dir).undecided
+    self.assertEqual((0, 4, "adanet_loss", None), undecided[:4])
 
   @level.gate
   def test_evaluations(self):
@@ -151,15 +152,15 @@ class RecordingTest(parameterized.TestCase):
         adanet.report(self._model_dir).to_json_dict()))
     self.assertEqual(
         [(0, 4, ""), (1, 6, "held_out")],
-        [(found["iteration"], found["global_step"], found["name"])
-         for found in content["evaluations"]])
-    for found, result in zip(content["evaluations"], (first, last)):
+        [tuple(evaluation[key] for key in ("iteration", "global_step", "name"))
+         for evaluation in content["evaluations"]])
+    for evaluation, result in zip(content["evaluations"], (first, last)):
       self.assertRegex(
-          found["ensemble"], "^t[01]_[ab]_grow_complexity_regularized$")
+          evaluation["ensemble"], "^t[01]_[ab]_grow_complexity_regularized$")
       self.assertEqual(
           {key: float(result[key]) for key in (
               "average_loss", "label/mean", "loss", "prediction/mean")},
-          found["metrics"])
+          evaluation["metrics"])
 
 
 if __name__ == "__main__":

@@ -91,12 +91,12 @@ class RunsTest(parameterized.TestCase):
     self._num_runs = 0
 
   def _make(self, *hooks):
-    made = runs.HookRunner([runs.Owned(*hook) for hook in hooks])
-    return runs.Runs(self._ops, made, _Summaries())
+    runner = runs.HookRunner([runs.Owned(*hook) for hook in hooks])
+    return runs.Runs(self._ops, runner, _Summaries())
 
-  def _train(self, made, names=("a", "b"), global_step=10, finished=None):
-    return made.train(self._session, names, global_step,
-                      finished or (lambda steps: ()))
+  def _train(self, train_runs, names=("a", "b"), global_step=10, finished=None):
+    return train_runs.train(self._session, names, global_step,
+                            finished or (lambda steps: ()))
 
   def _count_runs(self):
     """Counts the runs of the session from now on."""
@@ -111,26 +111,26 @@ class RunsTest(parameterized.TestCase):
     self._session.make_callable = lambda *args: counted(make_callable(*args))
 
   def test_each_kind_is_compiled_once(self):
-    made = self._make()
+    train_runs = self._make()
     was_new = []
     for names in ("a", "b"), ("a", "b"), ("a",), ("a", "b"):
-      found = self._train(made, names)
-      was_new.append(made.was_new)
+      fetched = self._train(train_runs, names)
+      was_new.append(train_runs.was_new)
     self.assertEqual([True, False, True, False], was_new)
-    self.assertEqual([4, 3], found["steps"].tolist())
-    self.assertEqual(40, found["global_step"])
-    steps, observed, global_step = made.start(self._session)
+    self.assertEqual([4, 3], fetched["steps"].tolist())
+    self.assertEqual(40, fetched["global_step"])
+    steps, observed, global_step = train_runs.start(self._session)
     self.assertEqual(({"a": 4, "b": 3}, [4, 3], 50),
                      (steps, observed.tolist(), global_step))
-    self._train(made)
-    self.assertTrue(made.was_new)
+    self._train(train_runs)
+    self.assertTrue(train_runs.was_new)
 
   def test_summaries_are_those_of_ensembles(self):
-    made = self._make()
-    self.assertIsNone(self._train(made, ("a",), 0)["summaries"])
+    train_runs = self._make()
+    self.assertIsNone(self._train(train_runs, ("a",), 0)["summaries"])
     self.assertEqual({"summary": 7},
-                     self._train(made, ("b",), 0)["summaries"])
-    self.assertIsNone(self._train(made, ("b",), 1)["summaries"])
+                     self._train(train_runs, ("b",), 0)["summaries"])
+    self.assertIsNone(self._train(train_runs, ("b",), 1)["summaries"])
 
   @parameterized.parameters(
       (None, ("a", "b"), True), (None, ("a",), False),
@@ -138,12 +138,12 @@ class RunsTest(parameterized.TestCase):
   def test_ops_that_are_made_before_the_first_run(
       self, fractions, names, expected):
     self._ops.fractions = fractions
-    made = self._make()
+    train_runs = self._make()
     count = len(v1.get_default_graph().get_operations())
-    made.start(self._session)
-    made.look(self._session)
+    train_runs.start(self._session)
+    train_runs.look(self._session)
     self.assertLen(v1.get_default_graph().get_operations(), count)
-    self._train(made, names)
+    self._train(train_runs, names)
     self.assertEqual(
         expected, len(v1.get_default_graph().get_operations()) == count)
 
@@ -152,42 +152,44 @@ class RunsTest(parameterized.TestCase):
     self.assertEqual({}, self._make().start(self._session)[0])
 
   def test_look(self):
-    made = self._make()
-    self._train(made, ("a",))
-    steps, global_step = made.look(self._session)
+    train_runs = self._make()
+    self._train(train_runs, ("a",))
+    steps, global_step = train_runs.look(self._session)
     self.assertEqual(([1, 0], 20), (steps.tolist(), global_step))
     self._ops.observed = ()
     self.assertEqual([], self._make().look(self._session)[0])
 
   def test_hooks_see_the_step_before_and_after(self):
     hook = _FetchingHook()
-    made = self._make((hook,))
+    train_runs = self._make((hook,))
     was_new = []
     for _ in range(2):
-      found = self._train(made, global_step=0)
-      was_new.append(made.was_new)
+      fetched = self._train(train_runs, global_step=0)
+      was_new.append(train_runs.was_new)
     self.assertEqual([True, False], was_new)
-    self.assertEqual([[0], [10]], [found["step"] for found in hook.results])
-    self.assertEqual([0, 10], [found["late"] for found in hook.results])
+    self.assertEqual([[0], [10]], [result["step"] for result in hook.results])
+    self.assertEqual([0, 10], [result["late"] for result in hook.results])
     self.assertEqual([10, 20], hook.steps_after)
     self.assertEqual((20, {"summary": 7}),
-                     (found["global_step"], found["summaries"]))
+                     (fetched["global_step"], fetched["summaries"]))
     self.assertEqual([5.], hook.results[0]["a", 1][1].values)
     # TensorFlow warns of ops that change when they have run.
     self.assertEqual(hook.read_before, hook.read.node_def)
 
   def test_a_hook_costs_no_further_run(self):
-    made = self._make((v1.train.SessionRunHook(),))
+    train_runs = self._make((v1.train.SessionRunHook(),))
     self._count_runs()
-    self._train(made)
+    self._train(train_runs)
     self.assertEqual(1, self._num_runs)
 
   def test_who_sees_a_step(self):
     steps = []
     hooks = [_FetchingHook() for _ in range(3)]
-    made = self._make((hooks[0], "a", False), (hooks[1], "b", False),
-                      (hooks[2], "c"))
-    self._train(made, finished=lambda found: steps.extend(found) or ["b"])
+    train_runs = self._make((hooks[0], "a", False), (hooks[1], "b", False),
+                            (hooks[2], "c"))
+    self._train(
+        train_runs,
+        finished=lambda new_steps: steps.extend(new_steps) or ["b"])
     self.assertEqual([1, 0, 0], [len(hook.results) for hook in hooks])
     self.assertEqual([("a", 1), ("b", 1)], steps)
 
@@ -252,7 +254,7 @@ class HookRunnerTest(parameterized.TestCase):
 
   def _run(self, *owned, **arguments):
     self.session = _Session()
-    self.runner = runs.HookRunner([runs.Owned(*one) for one in owned])
+    self.runner = runs.HookRunner([runs.Owned(*fields) for fields in owned])
     return self.runner.run(self.session, {"loss": 1}, **arguments)
 
   def test_calls(self):
@@ -266,9 +268,9 @@ class HookRunnerTest(parameterized.TestCase):
 
   def test_what_hooks_fetch_and_feed(self):
     first, second, third = _Hook(5, {"x": 1}), _Hook(), _Hook(6, {"y": 2})
-    found = self._run((first,), (second,), (third,), last=lambda fetched: {
+    values = self._run((first,), (second,), (third,), last=lambda fetched: {
         "after": sorted(fetched.values())})
-    self.assertEqual({"loss": 1, "after": [5, 6]}, found)
+    self.assertEqual({"loss": 1, "after": [5, 6]}, values)
     self.assertEqual([[5], [None], [6]],
                      [hook.results for hook in (first, second, third)])
     self.assertEqual([{"x": 1, "y": 2}], self.session.feeds)

@@ -170,13 +170,13 @@ class CheckpointSaverTest(absltest.TestCase):
     with tf_compat.v1.Graph().as_default():
       search = _Search(folder)
       saver = search.saver(mock.Mock(), [])
-      found = []
+      names = []
       for name in (_SUBNETWORK, _ENSEMBLE, _ENSEMBLE, _SUBNETWORK):
         search.train(name)
         saver.save(search.session, search.step())
-        found.append(os.path.basename(saver.checkpoint))
+        names.append(os.path.basename(saver.checkpoint))
     self.assertEqual(["model.ckpt-1", "model.ckpt-1.1", "model.ckpt-1.2",
-                      "model.ckpt-2"], found)
+                      "model.ckpt-2"], names)
 
 
 class HookedSaverTest(parameterized.TestCase):
@@ -420,14 +420,14 @@ class GraphFilesTest(parameterized.TestCase):
     events, = (name for name in os.listdir(self._folder) if "events" in name)
     shown = text_format.Parse(
         files.read_text(self._path("graph.pbtxt")), tf_compat.v1.GraphDef())
-    found = [shown]
+    graphs = [shown]
     for event in tf_compat.v1.train.summary_iterator(self._path(events)):
       if event.WhichOneof("what") == "graph_def":
-        found.append(tf_compat.v1.GraphDef.FromString(event.graph_def))
+        graphs.append(tf_compat.v1.GraphDef.FromString(event.graph_def))
       elif event.WhichOneof("what") == "meta_graph_def":
-        found.append(tf_compat.v1.MetaGraphDef.FromString(
+        graphs.append(tf_compat.v1.MetaGraphDef.FromString(
             event.meta_graph_def).graph_def)
-    return found
+    return graphs
 
   def test_large_constants_are_placeholders(self):
     files_of_graph = self._files()

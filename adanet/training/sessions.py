@@ -166,12 +166,13 @@ class Initializers:
       session.run(self._init)
     if self._restorer:
       rates = [variable for _, variable in self._rates]
-      given = session.run(rates)
+      initial_rates = session.run(rates)
       self._restorer.restore(session)
       self._load(session)
       self.kept_rates = {
           name: (float(before), float(after)) for (name, _), before, after in
-          zip(self._rates, given, session.run(rates)) if before != after}
+          zip(self._rates, initial_rates, session.run(rates))
+          if before != after}
 
   def unset_variables(self, session: Any) -> List[str]:
     """Returns the names of the variables and resources that have no value."""

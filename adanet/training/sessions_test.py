@@ -48,10 +48,10 @@ class SessionsTest(parameterized.TestCase):
 
   def _set(self, session, checkpoint, new=None):
     """Gives the variables of the graph their values."""
-    made = sessions.Initializers(
+    initializers = sessions.Initializers(
         checkpoint and sessions.Restorer(checkpoint, new), [], [])
-    made.set_variables(session)
-    return made
+    initializers.set_variables(session)
+    return initializers
 
   @parameterized.parameters((False, 5.), (True, 7.))
   def test_values(self, is_restored, expected):
@@ -159,12 +159,12 @@ class SessionsTest(parameterized.TestCase):
 
   def test_unset_variables(self):
     with self._graph(a=1., b=2.) as session:
-      made = sessions.Initializers(None, [], [])
-      self.assertEqual(["a", "b"], made.unset_variables(session))
+      initializers = sessions.Initializers(None, [], [])
+      self.assertEqual(["a", "b"], initializers.unset_variables(session))
       session.run(_value("a").initializer)
-      self.assertEqual(["b"], made.unset_variables(session))
-      made.set_variables(session)
-      self.assertEqual([], made.unset_variables(session))
+      self.assertEqual(["b"], initializers.unset_variables(session))
+      initializers.set_variables(session)
+      self.assertEqual([], initializers.unset_variables(session))
 
   def test_local_state_and_input(self):
     with self._graph() as session:
@@ -173,10 +173,10 @@ class SessionsTest(parameterized.TestCase):
       iterator = v1.data.make_initializable_iterator(
           v1.data.Dataset.range(5))
       batch = iterator.get_next()
-      made = sessions.Initializers(
+      initializers = sessions.Initializers(
           None, [v1.assign(own, 9.)], [iterator.initializer])
-      made.set_variables(session)
-      with made.started(session) as coordinator:
+      initializers.set_variables(session)
+      with initializers.started(session) as coordinator:
         self.assertEqual((3., 9., 0), session.run((local, own, batch)))
         self.assertFalse(coordinator.should_stop())
       self.assertTrue(coordinator.should_stop())
@@ -218,9 +218,9 @@ class SessionsTest(parameterized.TestCase):
         self._assert_closed(session)
 
   def test_config_of_a_local_session(self):
-    given = v1.ConfigProto(log_device_placement=True)
+    user_config = v1.ConfigProto(log_device_placement=True)
     for config, expected in ((None, tf_compat.default_session_config()),
-                             (given, given)):
+                             (user_config, user_config)):
       with mock.patch.object(v1, "Session") as session:
         sessions.local_session(config)
       self.assertEqual(mock.call(config=expected), session.call_args)

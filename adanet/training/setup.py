@@ -193,12 +193,12 @@ class SearchSetup(NamedTuple):
     Yields:
       `BuiltGraph`.
     """
-    with self._task_graph(read, mode, scope) as (strategy, task, given):
+    with self._task_graph(read, mode, scope) as (strategy, task, batch):
       iteration = building.build(
           self.search, self.history(number), number, task, self.config,
           strategy, functools.partial(self._share, strategy, number),
           self._reports, self.only, self.with_members)
-      yield BuiltGraph(iteration, task, given.initializers, given.turn)
+      yield BuiltGraph(iteration, task, batch.initializers, batch.turn)
 
   def task_graph(self, input_fn: Callable[..., Any], mode: str
                 ) -> ContextManager[Tuple[
@@ -268,10 +268,10 @@ class SearchSetup(NamedTuple):
       with tf_compat.v1.variable_scope(
           tf_compat.v1.get_variable_scope(), use_resource=True):
         tf_compat.v1.train.create_global_step(graph)
-      given = read(strategy)
+      batch = read(strategy)
       yield strategy, subnetworks.LearningTask(
-          self.search.head, self.search.metric_fn, given.features, given.labels,
-          mode, self.applies_head), given
+          self.search.head, self.search.metric_fn, batch.features, batch.labels,
+          mode, self.applies_head), batch
 
   @contextlib.contextmanager
   def session(self, built: BuiltGraph, checkpoint: Optional[str],

@@ -145,18 +145,18 @@ class GraphTest(_ModelCase):
   @parameterized.parameters(*level.first([("train",), ("eval",)]))
   def test_task_graph_has_the_same_random_input(self, mode):
     setup = self._setup()
-    found = []
+    batches = []
     with setup.graph(_random_input_fn, mode, 0) as built:
       with setup.session(built, None) as (session, _):
-        found.append(session.run(built.task.features["x"]))
-    with setup.task_graph(_random_input_fn, mode) as (_, task, given):
+        batches.append(session.run(built.task.features["x"]))
+    with setup.task_graph(_random_input_fn, mode) as (_, task, batch):
       self.assertEmpty(v1.trainable_variables())
       with v1.Session() as session:
         session.run([v1.global_variables_initializer(),
-                     v1.local_variables_initializer(), given.initializers])
-        found.append(session.run(task.features["x"]))
-    np.testing.assert_array_equal(*found)
-    self.assertGreater(np.ptp(found[0]), 0.)
+                     v1.local_variables_initializer(), batch.initializers])
+        batches.append(session.run(task.features["x"]))
+    np.testing.assert_array_equal(*batches)
+    self.assertGreater(np.ptp(batches[0]), 0.)
 
   @parameterized.parameters(*level.first(
       [("train", 3, 4), ("eval", 0, 1), ("infer", 0, 1)]))
@@ -168,8 +168,8 @@ class GraphTest(_ModelCase):
       seen.append(strategy)
       return input_fn_lib.Input(*_random_input_fn(), [])
 
-    given = distributed.RoundRobinStrategy()
-    setup = self._setup(given, config=self._config(3, 4))
+    user_strategy = distributed.RoundRobinStrategy()
+    setup = self._setup(user_strategy, config=self._config(3, 4))
     with setup.graph_on(read, mode, 0) as built:
       pass
     strategy, = seen
@@ -179,7 +179,7 @@ class GraphTest(_ModelCase):
     self.assertIs(
         distributed.RoundRobinStrategy if mode == "train" else
         distributed.ReplicationStrategy, type(strategy))
-    self.assertIsNot(given, strategy)
+    self.assertIsNot(user_strategy, strategy)
     if mode != "train":
       self.assertLen(built.iteration.subnetworks, 3)
       self.assertEmpty(
@@ -217,7 +217,7 @@ class GraphTest(_ModelCase):
 
   def test_each_turn_has_all_batches(self):
     x = np.arange(4.).reshape([4, 1])
-    found = []
+    reads = []
     strategy = distributed.BalancedStrategy(dedicate_parameter_servers=False)
     with self._without_graphs(), self._setup(
         strategy, config=self._config(1, 2)).graph(
@@ -225,13 +225,13 @@ class GraphTest(_ModelCase):
       with v1.Session() as session:
         session.run(built.initializers)
         for turn in (1, 0, 0, 1, 1, 0, 1, 0):
-          found.append((turn, session.run(
+          reads.append((turn, session.run(
               built.task.features["x"], {built.input_turn: turn}).item()))
         for turn in range(2):
           with self.assertRaises(v1.errors.OutOfRangeError):
             session.run(built.task.features["x"], {built.input_turn: turn})
     for turn in range(2):
-      self.assertEqual([0., 1., 2., 3.], [x for t, x in found if t == turn])
+      self.assertEqual([0., 1., 2., 3.], [x for t, x in reads if t == turn])
 
   def test_tensors_are_there_once_for_all_turns(self):
     self.assertLen(self._contexts(
@@ -248,11 +248,11 @@ class GraphTest(_ModelCase):
         input_fn, "train", 0) as built:
       with v1.Session() as session:
         session.run(built.initializers)
-        found = []
+        values = []
         with contextlib.suppress(v1.errors.OutOfRangeError):
-          while len(found) < 4:
-            found.append(session.run(built.task.features["x"]).item())
-    self.assertEqual(expected, found)
+          while len(values) < 4:
+            values.append(session.run(built.task.features["x"]).item())
+    self.assertEqual(expected, values)
 
   def test_context_is_that_of_so_many_subnetworks(self):
     self.assertEqual([(8, 5)], self._contexts(

@@ -97,18 +97,18 @@ class TrainOpsTest(parameterized.TestCase):
 _COSTS = st.lists(st.floats(.1, 10.), min_size=1, max_size=6)
 
 
-def _run(taken, costs, active, secs):
+def _run(turns, costs, active, secs):
   """Lets some take turns for so long; returns the seconds of each."""
   used = dict.fromkeys(active, 0.)
   while sum(used.values()) < secs:
-    name = taken.next(active)
-    taken.served(name, costs[name])
+    name = turns.next(active)
+    turns.served(name, costs[name])
     used[name] += costs[name]
   return used
 
 
 @st.composite
-def _given(draw):
+def _parts_and_costs(draw):
   """Draws the parts and the costs of some that train."""
   costs = draw(_COSTS)
   parts = draw(st.lists(st.integers(1, 50), min_size=len(costs),
@@ -121,18 +121,18 @@ def _given(draw):
 class TurnsTest(absltest.TestCase):
 
   def test_next(self):
-    taken = train_ops.Turns({"a": fractions.Fraction(1, 4),
+    turns = train_ops.Turns({"a": fractions.Fraction(1, 4),
                          "b": fractions.Fraction(3, 4)})
-    found = []
+    names = []
     for _ in range(8):
-      name = taken.next(["a", "b"])
-      taken.served(name, 1.)
-      found.append(name)
-    self.assertEqual("abbbabbb", "".join(found))
+      name = turns.next(["a", "b"])
+      turns.served(name, 1.)
+      names.append(name)
+    self.assertEqual("abbbabbb", "".join(names))
 
-  @hypothesis.given(_given())
-  def test_each_gets_its_part(self, given):
-    parts, costs = given
+  @hypothesis.given(_parts_and_costs())
+  def test_each_gets_its_part(self, parts_and_costs):
+    parts, costs = parts_and_costs
     used = _run(train_ops.Turns(parts), costs, list(parts), 200.)
     for name, part in parts.items():
       # Nobody is ahead by more than one run of its own.
@@ -140,35 +140,35 @@ class TurnsTest(absltest.TestCase):
           sum(used.values()) * part, used[name],
           delta=sum(costs.values()) + 1e-6)
 
-  @hypothesis.given(_given(), st.data())
-  def test_one_that_joins_again_starts_level(self, given, data):
-    parts, costs = given
+  @hypothesis.given(_parts_and_costs(), st.data())
+  def test_one_that_joins_again_starts_level(self, parts_and_costs, data):
+    parts, costs = parts_and_costs
     hypothesis.assume(len(parts) > 1)
     gone = data.draw(st.sampled_from(sorted(parts)))
-    taken = train_ops.Turns(parts)
-    _run(taken, costs, list(parts), 20.)
-    _run(taken, costs, [name for name in parts if name != gone], 1000.)
-    used = _run(taken, costs, list(parts), 200.)
+    turns = train_ops.Turns(parts)
+    _run(turns, costs, list(parts), 20.)
+    _run(turns, costs, [name for name in parts if name != gone], 1000.)
+    used = _run(turns, costs, list(parts), 200.)
     self.assertAlmostEqual(
         sum(used.values()) * parts[gone], used[gone],
         delta=2 * sum(costs.values()) + 1e-6)
 
   def test_one_that_was_ahead_is_so_when_it_joins_again(self):
-    taken = train_ops.Turns({"a": .5, "b": .5})
-    self.assertEqual("a", taken.next(["a", "b"]))
-    taken.served("a", 5.)
-    taken.next(["b"])
-    taken.served("b", 1.)
+    turns = train_ops.Turns({"a": .5, "b": .5})
+    self.assertEqual("a", turns.next(["a", "b"]))
+    turns.served("a", 5.)
+    turns.next(["b"])
+    turns.served("b", 1.)
     self.assertEqual({"a": 0., "b": 4.}, _run(
-        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+        turns, {"a": 1., "b": 1.}, ["a", "b"], 4.))
 
   def test_what_one_misses_while_it_waits_is_made_up_for(self):
-    taken = train_ops.Turns({"a": .5, "b": .5})
+    turns = train_ops.Turns({"a": .5, "b": .5})
     for _ in range(4):
-      self.assertEqual("a", taken.next(["a"], waiting=["b"]))
-      taken.served("a", 1.)
+      self.assertEqual("a", turns.next(["a"], waiting=["b"]))
+      turns.served("a", 1.)
     self.assertEqual({"a": 0., "b": 4.}, _run(
-        taken, {"a": 1., "b": 1.}, ["a", "b"], 4.))
+        turns, {"a": 1., "b": 1.}, ["a", "b"], 4.))
 
 
 class PaceTest(parameterized.TestCase):

@@ -121,8 +121,8 @@ def _hook_runner(training, ops, is_chief):
             for t in ops.trainees.values() for hook in t.hooks]
   # Only the chief has all variables to save.
   return runs.HookRunner([
-      one for one in owned
-      if is_chief or not checkpoint_file.is_saver_hook(one.hook)])
+      owned_hook for owned_hook in owned
+      if is_chief or not checkpoint_file.is_saver_hook(owned_hook.hook)])
 
 
 def _warn_of_hooks_left_out(iteration, ops):
@@ -334,12 +334,12 @@ class IterationTraining:
     kept: Dict[Tuple[float, float], List[str]] = {}
     for name, rates in self.initializers.kept_rates.items():
       kept.setdefault(rates, []).append(name)
-    for (given, restored), names in kept.items():
+    for (configured, restored), names in kept.items():
       logging.warning(
           "Iteration %d: the learning rate of %s stays %g, as in the "
           "checkpoint: %g holds from the next iteration on. To train with it "
           "now, use another model_dir.", self._start.number,
-          ", ".join(names), restored, given)
+          ", ".join(names), restored, configured)
 
   def _check_input(self):
     """Says so if the input ended before the iteration could.

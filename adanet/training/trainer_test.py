@@ -46,7 +46,7 @@ class _Steps(tf_compat.v1.train.SessionRunHook):
 
   def __init__(self, names):
     self._names = names
-    self.found = []
+    self.steps = []
 
   def begin(self):
     variables = {v.op.name: v for v in tf_compat.v1.global_variables()}
@@ -56,7 +56,7 @@ class _Steps(tf_compat.v1.train.SessionRunHook):
         for name in names if name in self._names}
 
   def after_run(self, run_context, run_values):
-    self.found.append(run_context.session.run(self._read))
+    self.steps.append(run_context.session.run(self._read))
 
 
 class TrainerTest(absltest.TestCase):
@@ -77,7 +77,7 @@ class TrainerTest(absltest.TestCase):
         stopped[name] = "nobody trains it"
     return stopped
 
-  def _train(self, strategy, index, made=None, hooks=(), repeat=None,
+  def _train(self, strategy, index, builder_list=None, hooks=(), repeat=None,
              num_workers=2, writer=None, num_others=0):
     """Trains as a worker of a cluster; returns the loop and why it ended.
 
@@ -102,7 +102,8 @@ class TrainerTest(absltest.TestCase):
         "task": task})):
       config = tf_compat.RunConfig(model_dir=folder, tf_random_seed=1)
     setup = setup_lib.SearchSetup(
-        searches.make(made or [builders.Dense(n) for n in "abc"], _STEPS),
+        searches.make(
+            builder_list or [builders.Dense(n) for n in "abc"], _STEPS),
         model_dir_lib.ModelDir(folder), config, strategy)
     request = trainer.Request(
         builders.input_fn(repeat), hooks=hooks, max_iterations=1,
@@ -132,7 +133,7 @@ class TrainerTest(absltest.TestCase):
         distributed.BalancedStrategy(num_ensemble_workers=1), 1, hooks=[seen])
     self.assertEqual(ending_lib.Ending.ITERATION_OVER, ending)
     self.assertEqual(
-        list(range(1, 3 * _STEPS + 1)), [sum(s.values()) for s in seen.found])
+        list(range(1, 3 * _STEPS + 1)), [sum(s.values()) for s in seen.steps])
     self.assertEqual(dict.fromkeys(_NAMES, _STEPS), loop.trained)
     self.assertEqual(_STEPS, loop.global_step)
 
@@ -148,11 +149,11 @@ class TrainerTest(absltest.TestCase):
 
   @level.gate
   def test_a_chief_that_trains(self):
-    made = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
+    builder_list = [builders.Hooked(n, [_Counts()], [_Counts()]) for n in "abc"]
     seen, user = _Steps(_NAMES + _ENSEMBLES), _Counts()
     writer = mock.create_autospec(event_files.SummaryWriter, instance=True)
     loop, ending = self._train(
-        distributed.BalancedStrategy(num_ensemble_workers=0), 0, made,
+        distributed.BalancedStrategy(num_ensemble_workers=0), 0, builder_list,
         hooks=[seen, user], num_others=_STEPS, writer=writer)
     self.assertEqual(ending_lib.Ending.ITERATION_OVER, ending)
     self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS), loop.steps)
@@ -161,7 +162,7 @@ class TrainerTest(absltest.TestCase):
     # quick enough.
     self.assertEqual(
         dict.fromkeys(_NAMES[:2] + _ENSEMBLES, _STEPS), loop.trained)
-    for steps in seen.found:
+    for steps in seen.steps:
       slowest = min(steps[name] for name in _NAMES)
       for name in _ENSEMBLES:
         self.assertLessEqual(steps[name], slowest + 1)
@@ -169,9 +170,9 @@ class TrainerTest(absltest.TestCase):
     # Hooks of builders run while theirs trains. As always, those that are not
     # for the chief do not see the last step.
     self.assertEqual([_STEPS, _STEPS, 0],
-                     [b.chief_hooks[0].count for b in made])
+                     [b.chief_hooks[0].count for b in builder_list])
     self.assertEqual([_STEPS - 1, _STEPS - 1, 0],
-                     [b.hooks[0].count for b in made])
+                     [b.hooks[0].count for b in builder_list])
     self.assertEqual(3 * _STEPS, user.count)
 
 

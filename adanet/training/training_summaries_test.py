@@ -45,7 +45,7 @@ def _summary(merged):
 
 class TrainingSummariesTest(parameterized.TestCase):
 
-  def _made(self, every_steps, names=("a", "b"), has_writer=True,
+  def _make(self, every_steps, names=("a", "b"), has_writer=True,
             summaries=None):
     self._writer = mock.Mock()
     self._all = list(summaries or map(_summary, ["op0", None, "op2"]))
@@ -65,7 +65,7 @@ class TrainingSummariesTest(parameterized.TestCase):
       (1, [0, 1, 2, 3, 4, 5, 6, 7, 8]), (2, [0, 2, 4, 6, 8]),
       (3, [0, 2, 4, 6, 8]), (5, [0, 4, 8]), (None, []))
   def test_when(self, every_steps, expected):
-    summaries = self._made(every_steps)
+    summaries = self._make(every_steps)
     steps = []
     for step in range(9):
       if summaries.is_due(step):
@@ -77,8 +77,8 @@ class TrainingSummariesTest(parameterized.TestCase):
     self.assertEqual(
         {"merged": ["op0", "op2"],
          "losses": {"a": "loss of a", "b": "loss of b"}},
-        self._made(1).fetches())
-    self.assertFalse(self._made(1, has_writer=False).is_due(0))
+        self._make(1).fetches())
+    self.assertFalse(self._make(1, has_writer=False).is_due(0))
 
   @parameterized.parameters(
       (["op"], ["a"], {"merged": ["op"], "losses": {"a": "loss of a"}}),
@@ -87,11 +87,11 @@ class TrainingSummariesTest(parameterized.TestCase):
       ([None], [], {}))
   def test_fetches_of_summaries_or_ensembles_alone(
       self, merged, names, expected):
-    self.assertEqual(expected, self._made(
+    self.assertEqual(expected, self._make(
         1, names, summaries=map(_summary, merged)).fetches())
 
   def test_each_summary_has_its_own_values(self):
-    self._write(self._made(1), {"a": 1., "b": 2.}, {"a": 1., "b": 2.}, 7)
+    self._write(self._make(1), {"a": 1., "b": 2.}, {"a": 1., "b": 2.}, 7)
     self.assertEqual(
         [mock.call(self._all[0], b"s0", 7), mock.call(self._all[2], b"s2", 7)],
         self._writer.add.call_args_list)
@@ -104,7 +104,7 @@ class TrainingSummariesTest(parameterized.TestCase):
       ({"a": 1., "b": 2.}, {"a": math.nan, "b": math.nan}, None),
       ({"a": 5.}, {}, 5.), ({}, {}, None))
   def test_loss(self, losses, averages, expected):
-    self._write(self._made(1, tuple(losses)), losses, averages, 7)
+    self._write(self._make(1, tuple(losses)), losses, averages, 7)
     scalars = {"iteration/adanet/iteration": 3}
     if expected is not None:
       scalars["loss"] = expected
