@@ -73,8 +73,9 @@ class _Counting(adanet.ReportMaterializer):
   """Gives as the loss how many reports it got together."""
 
   def materialize_subnetwork_reports(self, *args: Any) -> Sequence[Any]:
-    made = super().materialize_subnetwork_reports(*args)
-    return [report._replace(metrics={"loss": len(made)}) for report in made]
+    reports = super().materialize_subnetwork_reports(*args)
+    return [
+        report._replace(metrics={"loss": len(reports)}) for report in reports]
 
 
 class _Stop(tf_compat.v1.train.SessionRunHook):
@@ -413,8 +414,8 @@ def _check(test: parameterized.TestCase, row: _Row,
     test.assertRegex(error, then.error or "^$")
     history = adanet.report(model_dir)
     test.assertEqual(then.is_read, _reads(folder) > reads)
-    test.assertEqual(
-        then.winners, tuple(_short(one.winner) for one in history.iterations))
+    test.assertEqual(then.winners, tuple(
+        _short(iteration.winner) for iteration in history.iterations))
     for t, (record, values) in enumerate(zip(history.iterations, then.values)):
       _check_iteration(test, then, t, record, values)
     if then.end:
@@ -430,13 +431,15 @@ def _check(test: parameterized.TestCase, row: _Row,
 
 def _check_iteration(test, then, number, record, values):
   """Checks the record of an iteration."""
-  found = {_short(one.name): one.value for one in record.candidates
-           if one.value is not None}
-  test.assertEqual(list(values), list(found))
+  actual = {_short(candidate.name): candidate.value
+            for candidate in record.candidates
+            if candidate.value is not None}
+  test.assertEqual(list(values), list(actual))
   np.testing.assert_allclose(
-      list(found.values()), list(values.values()), atol=1e-6)
+      list(actual.values()), list(values.values()), atol=1e-6)
   test.assertEqual(then.reasons[number] if then.reasons else "", record.reason)
-  steps = {name: one.steps for name, one in record.subnetworks.items()}
+  steps = {name: subnetwork.steps
+           for name, subnetwork in record.subnetworks.items()}
   test.assertEqual(
       {name: then.steps.get(name, _STEPS) for name in steps}, steps)
   test.assertEqual(

@@ -104,8 +104,8 @@ def unreachable(
     except (OSError, ValueError):
       endpoints.append([])
   with futures.ThreadPoolExecutor(min(len(addresses), _MAX_SOCKETS)) as pool:
-    answered = list(pool.map(lambda found: any(
-        _connects(family, place, timeout_secs) for family, place in found),
+    answered = list(pool.map(lambda places: any(
+        _connects(family, place, timeout_secs) for family, place in places),
                              endpoints))
   return {task: address for (task, address), has_answered in zip(
       addresses.items(), answered) if not has_answered}

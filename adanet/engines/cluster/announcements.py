@@ -239,14 +239,14 @@ class SharedFilesCheck:
     path = jobs.JobStateFile(model_dir).path
     try:
       text = session.run(self._texts[name], {self._path: path})
-      found = jobs.JobState.from_json(
+      state = jobs.JobState.from_json(
           text.decode("utf-8", "replace"), path)
     except (errors.NotFoundError, errors.PermissionDeniedError) as error:
       return runtime.error_line(error)
     except jobs.JobStateError as error:
       return str(error)
-    if found.generation != generation:
-      return f"it is an older one there, of generation {found.generation}"
+    if state.generation != generation:
+      return f"it is an older one there, of generation {state.generation}"
     return None
 
 

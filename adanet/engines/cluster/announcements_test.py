@@ -77,8 +77,8 @@ class SharedFilesTest(parameterized.TestCase):
     follower = announcements.VisibilityCheck(self._other, job, lambda: told)
     with mock.patch.object(announcements.time, "monotonic") as monotonic:
       for monotonic.return_value in (1000., 1000. + secs):
-        found = follower.check_seen(job_state, announced)
-    return found
+        is_seen = follower.check_seen(job_state, announced)
+    return is_seen
 
   def test_follower_sees(self):
     self.assertTrue(self._follow(_JOB_STATE, 3, None, 1000.))

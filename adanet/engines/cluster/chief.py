@@ -353,7 +353,7 @@ class ChiefEngine(engine.Engine):
       if has_lost or None not in ready:
         wait.done()
         return not has_lost
-      lost = [f"ps:{i}" for i, one in enumerate(ready) if one is None]
+      lost = [f"ps:{i}" for i, number in enumerate(ready) if number is None]
       wait.pause(_POLL_SECS, lambda: connection_lib.named(
           {name: self._connection.address(name) for name in lost}))  # pylint: disable=cell-var-from-loop
 

@@ -115,8 +115,8 @@ class LookTest(parameterized.TestCase):
       # It was stopped before this task began.
       ("goes_on_later", 7, dict(generation=7, state=jobs.State.STOPPED)))
   def test_what_is_announced(self, announced, job_state, expected=None):
-    found = self._look(announced, job_state)
-    self.assertEqual(expected, found and found.generation)
+    state = self._look(announced, job_state)
+    self.assertEqual(expected, state and state.generation)
 
   @parameterized.parameters(
       (jobs.State.OVER, jobs.JobFinished),

@@ -56,17 +56,17 @@ class ChiefTest(parameterized.TestCase):
       return before, file.read()
 
   def test_a_job_that_was_stopped_goes_on(self):
-    before, found = self._open("job", _State.STOPPED)
+    before, after = self._open("job", _State.STOPPED)
     self.assertEqual(before._replace(
         generation=8, max_steps=9, state=_State.TRAINING, reason="",
-        written=found.written), found)
+        written=after.written), after)
 
   @parameterized.parameters(
       ("another", _State.OVER), ("another#2", _State.STOPPED),
       ("job", _State.TRAINING))
   def test_nothing_is_announced_yet(self, job, state):
-    before, found = self._open(job, state)
-    self.assertEqual(before, found)
+    before, after = self._open(job, state)
+    self.assertEqual(before, after)
 
   @parameterized.parameters(
       ("job", _State.OVER),

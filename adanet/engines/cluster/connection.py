@@ -124,15 +124,15 @@ class Connection:
 
   def write_status_boards(self, status: announcements.GenerationStatus) -> bool:
     """Writes all boards, and returns whether all servers took it."""
-    return all([one.write(status) for one in self.status_boards])
+    return all([board.write(status) for board in self.status_boards])
 
   def close(self) -> None:
     """Closes the sessions of the boards, while their servers are still there.
 
     Python would close them when the program ends, and wait for lost servers.
     """
-    for one in self.status_boards:
-      one.close()
+    for board in self.status_boards:
+      board.close()
 
   # Whether a chief that starts finds its job over, or its program further on.
 
@@ -250,9 +250,9 @@ def _device(config):
 def _chief(addresses):
   """Returns the task that leads, and its address."""
   others = sorted(name for name in addresses if not name.startswith("ps:"))
-  found = [name for name in others
-           if name.partition(":")[0] in ("chief", "master")]
-  return {name: addresses[name] for name in found or others[:1]}
+  leaders = [name for name in others
+             if name.partition(":")[0] in ("chief", "master")]
+  return {name: addresses[name] for name in leaders or others[:1]}
 
 
 def connect(config: Any, wait_timeout_secs: float) -> Connection:

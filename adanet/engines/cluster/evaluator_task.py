@@ -82,9 +82,9 @@ def _chief_answers(config):
   """Returns a function that says whether the chief listens."""
   cluster = jobs.cluster(config) or {}
   tasks = cluster.get("chief") or cluster.get("master") or ()
-  found = {"chief": address for address in (
+  chiefs = {"chief": address for address in (
       tasks.values() if isinstance(tasks, dict) else tasks)}
-  return lambda: bool(found) and not addresses.unreachable(found)
+  return lambda: bool(chiefs) and not addresses.unreachable(chiefs)
 
 
 class _JobStopped(Exception):

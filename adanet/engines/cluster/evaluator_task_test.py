@@ -312,7 +312,7 @@ class EvaluatorTest(parameterized.TestCase):
     with self.assertRaisesRegex(RuntimeError, "killed"):
       self._run({10: kill})
     self.assertEqual([10, 20], self._steps)
-    found, _ = self._run({5: self._save(30), 30: self._announce("over")})
+    results, _ = self._run({5: self._save(30), 30: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
     self.assertTrue(os.path.exists(
         os.path.join(self._model_dir, "eval", "evaluated.json")))
@@ -320,12 +320,12 @@ class EvaluatorTest(parameterized.TestCase):
     path = os.path.join(self._model_dir, "cluster", "results.json")
     written = os.stat(path).st_mtime_ns
     for _ in range(5):
-      self.assertEqual(found, tuple(self._run({})[0]))
+      self.assertEqual(results, tuple(self._run({})[0]))
       self.assertEqual([10, 20, 30], self._steps)
       self.assertEqual(written, os.stat(path).st_mtime_ns)
     # It was over: the last one is evaluated for the end.
     os.remove(path)
-    self.assertEqual(found, self._run({}, name="held_out")[0])
+    self.assertEqual(results, self._run({}, name="held_out")[0])
     self.assertEqual([10, 20, 30, 30], self._steps)
     self.assertTrue(os.path.exists(
         os.path.join(self._model_dir, "eval_held_out", "evaluated.json")))

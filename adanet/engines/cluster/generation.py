@@ -91,7 +91,7 @@ def have_lost(ready: Sequence[Optional[int]], generation: int) -> bool:
       none; None for one that does not answer.
     generation: int, the generation that trains.
   """
-  return any(one not in (None, generation) for one in ready)
+  return any(number not in (None, generation) for number in ready)
 
 
 def may_take_over(job_state: jobs.JobState, now: jobs.JobState) -> bool:
@@ -109,8 +109,8 @@ def may_take_over(job_state: jobs.JobState, now: jobs.JobState) -> bool:
 
 def search_of(setup: setup_lib.SearchSetup) -> Dict[str, str]:
   """Returns what all tasks must have alike; see `JobState`."""
-  found = fingerprint.of(setup.search, None)
-  return {name: str(getattr(found, name)) for name in (
+  of_search = fingerprint.of(setup.search, None)
+  return {name: str(getattr(of_search, name)) for name in (
       "head", "ensemblers", "ensemble_strategies", "max_iteration_steps")}
 
 
@@ -372,17 +372,17 @@ class Peers:
       return {}
     self._file_time = now
     stopped = self._setup.model_dir.stopped(self._number, unfinished)
-    found: Dict[Optional[str], str] = {
+    reasons: Dict[Optional[str], str] = {
         name: stopped[name] for name in unfinished if name in stopped}
     endings = self._stopped_workers.endings(self._generation)
-    for name in set(unfinished) - set(found):
+    for name in set(unfinished) - set(reasons):
       workers = self._trainers[name]
       if not set(endings).issuperset(workers):
         continue
-      found[name] = "the input of its workers ended"
+      reasons[name] = "the input of its workers ended"
       for worker in workers:
         if endings[worker] == ending_lib.Ending.STOP_ASKED:
           logging.warning("Training ends: a hook has stopped %s, and no other "
                           "task trains %s.", worker, name)
-          found[None] = f"a hook of {worker} asked for it"
-    return found
+          reasons[None] = f"a hook of {worker} asked for it"
+    return reasons

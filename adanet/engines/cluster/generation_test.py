@@ -204,22 +204,23 @@ class StoppedWorkersTest(absltest.TestCase):
 
   def test_those_of_a_generation(self):
     model_dir = self.create_tempdir().full_path
-    found = generation_lib.StoppedWorkers(model_dir)
-    self.assertEmpty(found.endings(3))
-    found.add(3, "worker:10", _HOOK)
-    found.add(3, "chief:0", _INPUT)
-    found.add(4, "worker:1", _INPUT)
+    stopped_workers = generation_lib.StoppedWorkers(model_dir)
+    self.assertEmpty(stopped_workers.endings(3))
+    stopped_workers.add(3, "worker:10", _HOOK)
+    stopped_workers.add(3, "chief:0", _INPUT)
+    stopped_workers.add(4, "worker:1", _INPUT)
     other = generation_lib.StoppedWorkers(model_dir)
     self.assertEqual({"chief:0": _INPUT, "worker:10": _HOOK}, other.endings(3))
     other.clear()
-    self.assertEmpty(found.endings(3))
+    self.assertEmpty(stopped_workers.endings(3))
     other.clear()
 
   def test_endings_of_a_task_alone(self):
-    found = generation_lib.StoppedWorkers(self.create_tempdir().full_path)
+    stopped_workers = generation_lib.StoppedWorkers(
+        self.create_tempdir().full_path)
     for ending in ending_lib.Ending:
-      found.add(3, f"worker:{ending.name}", ending)
-    self.assertEqual({_HOOK, _INPUT}, set(found.endings(3).values()))
+      stopped_workers.add(3, f"worker:{ending.name}", ending)
+    self.assertEqual({_HOOK, _INPUT}, set(stopped_workers.endings(3).values()))
 
 
 class PeersTest(parameterized.TestCase):
@@ -299,19 +300,19 @@ class PeersTest(parameterized.TestCase):
   @parameterized.parameters(
       (5, ["an ensemble"], True), (3, ["an ensemble"], False), (5, [], False))
   def test_share_ensembles(self, num_workers, candidates, expected):
-    found = self._others(workers=_WORKERS[:num_workers], candidates=candidates)
-    self.assertEqual(expected, found.share_ensembles)
-    self.assertEmpty(found.also_trained)
+    peers = self._others(workers=_WORKERS[:num_workers], candidates=candidates)
+    self.assertEqual(expected, peers.share_ensembles)
+    self.assertEmpty(peers.also_trained)
 
   @parameterized.parameters(1, 2, 5)
   def test_others_train_all_that_it_trains(self, num_workers):
-    found = self._others(
+    peers = self._others(
         workers=_WORKERS[:num_workers], share=placement.Share(
             True, range(2), True), strategy=distributed.ReplicationStrategy())
     self.assertEqual(
-        ("t0_a", "t0_b") if num_workers > 1 else (), found.also_trained)
-    self.assertFalse(found.share_ensembles)
-    self.assertEmpty(found.untrained)
+        ("t0_a", "t0_b") if num_workers > 1 else (), peers.also_trained)
+    self.assertFalse(peers.share_ensembles)
+    self.assertEmpty(peers.untrained)
 
   def test_files_are_read_once_a_second(self):
     with mock.patch.object(

@@ -324,8 +324,8 @@ def job_id(config: Any, environ: Mapping[str, str] = os.environ) -> JobId:
     environ: the environment. `ADANET_JOB_ID` is the id; where it is absent,
       the addresses of the cluster stand for it.
   """
-  given = environ.get("ADANET_JOB_ID")
-  return JobId(given or _cluster_id(config, environ), bool(given),
+  environ_id = environ.get("ADANET_JOB_ID")
+  return JobId(environ_id or _cluster_id(config, environ), bool(environ_id),
                1 + num_over[_task(config, environ)])
 
 

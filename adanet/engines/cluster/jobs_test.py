@@ -253,12 +253,12 @@ class JobIdTest(parameterized.TestCase):
     ids.add(jobs.job_id(*self._config("chief", cluster=dict(
         _CLUSTER, worker={"1": "c:1", "0": "b:1"}))))
     self.assertLen(ids, 1)
-    found = ids.pop()
-    self.assertNotEqual("", found.text)
-    self.assertFalse(found.is_unique)
+    job_id = ids.pop()
+    self.assertNotEqual("", job_id.text)
+    self.assertFalse(job_id.is_unique)
     other = jobs.job_id(*self._config(
         "chief", cluster=dict(_CLUSTER, ps=["d:2"])))
-    self.assertNotEqual(found.text, other.text)
+    self.assertNotEqual(job_id.text, other.text)
 
   def test_is_unknown_without_addresses(self):
     self.assertEqual(("", False, 1), jobs.job_id(

@@ -108,28 +108,28 @@ def _times(setup, built):
   if ensembles:
     fetches.append(train_ops.TrainOps(
         iteration, setup.search.global_step_combiner_fn).fetches(ensembles))
-  taken = [[] for _ in fetches]
+  durations = [[] for _ in fetches]
   try:
     with setup.session(built, None) as (session, _):
       steps = [session.make_callable(fetch) for fetch in fetches]
       for step in steps:
         step()
       end = time.monotonic() + _MAX_SECS
-      while len(taken[-1]) < _NUM_STEPS and not (
-          taken[-1] and time.monotonic() > end):
-        for step, secs in zip(steps, taken):
+      while len(durations[-1]) < _NUM_STEPS and not (
+          durations[-1] and time.monotonic() > end):
+        for step, secs in zip(steps, durations):
           began = time.perf_counter()
           step()
           secs.append(time.perf_counter() - began)
   except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
-    if not taken[-1]:
+    if not durations[-1]:
       logging.warning(
           "Iteration %d: the input ended before the costs were measured, so "
           "all subnetworks count as equal. Call repeat() on the dataset, or "
           "give num_epochs=None to numpy_input_fn.",
           iteration.number)
       return (1,) * len(iteration.subnetworks), None
-  times = [max(1, round(statistics.median(secs) * 1e9)) for secs in taken]
+  times = [max(1, round(statistics.median(secs) * 1e9)) for secs in durations]
   count = len(iteration.subnetworks)
   cost_of_ensembles = 0 if iteration.fitted else None
   return tuple(times[:count]), times[count] if ensembles else cost_of_ensembles

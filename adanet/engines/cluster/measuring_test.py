@@ -34,55 +34,57 @@ class _Says(builders.Slow):
 
 class MeasuringTest(parameterized.TestCase):
 
-  def _measure(self, made, strategy=_MEASURED, repeat=None, **changes):
+  def _measure(self, builder_list, strategy=_MEASURED, repeat=None, **changes):
     folder = self.create_tempdir().full_path
     setup = setup_lib.SearchSetup(
-        searches.make(made)._replace(**changes), model_dir_lib.ModelDir(folder),
-        tf_compat.RunConfig(model_dir=folder), strategy)
+        searches.make(builder_list)._replace(**changes),
+        model_dir_lib.ModelDir(folder), tf_compat.RunConfig(model_dir=folder),
+        strategy)
     return measuring.measure(setup, builders.input_fn(repeat), 0)
 
   def test_costs_and_sizes(self):
-    found = self._measure([
+    measurements = self._measure([
         builders.Slow("a", .05, width=2), builders.Slow("b", .0, width=5)])
-    self.assertGreaterEqual(found.costs[0], .05 * 1e9)
-    self.assertLess(found.costs[1], found.costs[0])
+    self.assertGreaterEqual(measurements.costs[0], .05 * 1e9)
+    self.assertLess(measurements.costs[1], measurements.costs[0])
     # Weights and momenta, 4 bytes each, and the step.
     self.assertEqual((4 * 2 * (3 * 2 + 2) + 8, 4 * 2 * (3 * 5 + 5) + 8),
-                     found.sizes)
-    for values in found.costs, found.sizes:
+                     measurements.sizes)
+    for values in measurements.costs, measurements.sizes:
       self.assertTrue(all(isinstance(value, int) for value in values))
     # Of a delay in training, it has nothing.
-    self.assertBetween(found.ensemble_cost, 1, .05 * 1e9)
+    self.assertBetween(measurements.ensemble_cost, 1, .05 * 1e9)
 
   def test_builders_say_it(self):
     # A step would take a year.
-    found = self._measure([_Says("a", 1, 7., step_secs=3e7),
-                           _Says("b", .5, 8., step_secs=3e7)])
-    self.assertEqual(((1, .5), (7., 8.), None), found)
+    measurements = self._measure([_Says("a", 1, 7., step_secs=3e7),
+                                  _Says("b", .5, 8., step_secs=3e7)])
+    self.assertEqual(((1, .5), (7., 8.), None), measurements)
 
   @parameterized.parameters(*level.first([
       (distributed.BalancedStrategy(sizes="measured"), False, True),
       (distributed.BalancedStrategy(costs="measured"), True, False)]))
   def test_measures_what_is_asked_for(self, strategy, costs, sizes):
-    found = self._measure([_Says("a"), _Says("b")], strategy)
-    self.assertEqual((costs, sizes), (bool(found.costs), bool(found.sizes)))
+    measurements = self._measure([_Says("a"), _Says("b")], strategy)
+    self.assertEqual(
+        (costs, sizes), (bool(measurements.costs), bool(measurements.sizes)))
 
   @level.gate
   def test_no_new_ensembles(self):
-    found = self._measure([_Says("a"), _Says("b")], strategies=[])
-    self.assertLen(found.costs, 2)
-    self.assertIsNone(found.ensemble_cost)
+    measurements = self._measure([_Says("a"), _Says("b")], strategies=[])
+    self.assertLen(measurements.costs, 2)
+    self.assertIsNone(measurements.ensemble_cost)
 
   def test_fitted_ensembles_need_no_time(self):
-    found = self._measure([_Says("a"), _Says("b")], ensemblers=[
+    measurements = self._measure([_Says("a"), _Says("b")], ensemblers=[
         adanet.ensemble.GreedyEnsembler()])
-    self.assertEqual(0, found.ensemble_cost)
+    self.assertEqual(0, measurements.ensemble_cost)
 
   @level.gate
   def test_input_that_ends(self):
-    found = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
-    self.assertEqual((1,) * 5, found.costs)
-    self.assertIsNone(found.ensemble_cost)
+    measurements = self._measure([_Says(f"a{i}") for i in range(5)], repeat=1)
+    self.assertEqual((1,) * 5, measurements.costs)
+    self.assertIsNone(measurements.ensemble_cost)
 
   @parameterized.parameters(
       ([None, 1], "builder 'a': cost=None, but other builders have a cost"),
@@ -115,10 +117,10 @@ class MeasuringTest(parameterized.TestCase):
       (dict(measured=jobs.Measurements(None, (3, 4))), False),
       (dict(measured=jobs.Measurements((1, 2))), False))
   def test_known(self, changed, is_known):
-    found = measuring.known(
+    measurements = measuring.known(
         _ANNOUNCED._replace(**changed),
         _ANNOUNCED._replace(measured=jobs.Measurements()), _MEASURED)
-    self.assertEqual(_ANNOUNCED.measured if is_known else None, found)
+    self.assertEqual(_ANNOUNCED.measured if is_known else None, measurements)
 
   def test_nothing_is_known_before(self):
     self.assertIsNone(measuring.known(None, _ANNOUNCED, _MEASURED))
@@ -127,13 +129,13 @@ class MeasuringTest(parameterized.TestCase):
 
   def test_placed(self):
     setup = setup_lib.SearchSetup(None, None, None, _MEASURED)
-    found = measuring.placed(setup, jobs.Measurements((1, 3), (5, 2), 7))
-    self.assertEqual(7, found.placement.ensemble_cost_of(2))
-    self.assertEqual([1, 3], list(found.placement.costs_of(2)))
-    self.assertEqual([5, 2], list(found.placement.sizes_of(2)))
+    placed_setup = measuring.placed(setup, jobs.Measurements((1, 3), (5, 2), 7))
+    self.assertEqual(7, placed_setup.placement.ensemble_cost_of(2))
+    self.assertEqual([1, 3], list(placed_setup.placement.costs_of(2)))
+    self.assertEqual([5, 2], list(placed_setup.placement.sizes_of(2)))
     # Of an earlier iteration, with as many.
-    self.assertEqual(
-        [1, 1], list(found.placement.for_earlier_iterations().costs_of(2)))
+    self.assertEqual([1, 1], list(
+        placed_setup.placement.for_earlier_iterations().costs_of(2)))
     other = setup._replace(placement=distributed.RoundRobinStrategy())
     self.assertIs(other, measuring.placed(other, jobs.Measurements()))
 

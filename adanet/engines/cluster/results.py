@@ -105,12 +105,12 @@ class Awaited(collections.abc.Sequence):
   def __init__(self, read: Callable[[], Results]):
     """Reads nothing: the function that waits is called when a part is read."""
     self._read = read
-    self._found: Optional[Results] = None
+    self._results: Optional[Results] = None
 
   def __getitem__(self, index):
-    if self._found is None:
-      self._found = self._read()
-    return self._found[index]
+    if self._results is None:
+      self._results = self._read()
+    return self._results[index]
 
   def __len__(self):
     return 2
@@ -204,10 +204,10 @@ class ResultsFile:
     with signals.StopRequests():
       while True:
         with contextlib.suppress(tf_compat.v1.errors.OpError):
-          found = self.read()
-          if found is not None:
+          results = self.read()
+          if results is not None:
             wait.done()
-            return found
+            return results
         wait.pause(_POLL_SECS, self._awaited_task)
 
   def _awaited_task(self):

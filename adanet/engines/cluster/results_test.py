@@ -37,22 +37,22 @@ class JsonTest(parameterized.TestCase):
       np.float32(.1), np.int64(2**60), np.bool_(True), np.float16(1.5),
       np.complex64(1 + 2j))
   def test_number_of_numpy(self, value):
-    found = _there_and_back(value)
-    self.assertEqual((value, value.dtype), (found, found.dtype))
+    actual = _there_and_back(value)
+    self.assertEqual((value, value.dtype), (actual, actual.dtype))
 
   def test_array(self):
-    found = _there_and_back(np.arange(6, dtype=np.int32).reshape(2, 3))
-    np.testing.assert_array_equal([[0, 1, 2], [3, 4, 5]], found)
-    found[0, 0] = 7  # It may be written to.
+    actual = _there_and_back(np.arange(6, dtype=np.int32).reshape(2, 3))
+    np.testing.assert_array_equal([[0, 1, 2], [3, 4, 5]], actual)
+    actual[0, 0] = 7  # It may be written to.
     self.assertEqual(
         [[b"a", b"b"]], _there_and_back(np.array([[b"a", b"b"]], object)))
     self.assertTrue(math.isnan(_there_and_back(float("nan"))))
 
   def test_metrics(self):
-    found = _there_and_back(metrics.MetricValues(
+    actual = _there_and_back(metrics.MetricValues(
         {"loss": .5, "auc": [1.]}, {"more": b"bytes"}))
-    self.assertEqual({"loss": .5, "auc": [1.]}, found)
-    self.assertEqual(b"bytes", found["more"])
+    self.assertEqual({"loss": .5, "auc": [1.]}, actual)
+    self.assertEqual(b"bytes", actual["more"])
 
   def test_something_else(self):
     with self.assertLogs(level="WARNING") as logs:

@@ -293,9 +293,9 @@ def wait_until_connected(
     waiting.WaitTimeoutError: a task is absent for too long.
   """
   def missing():
-    found = absent()
+    tasks = absent()
     return ", ".join("{} ({})".format(*task) for task in sorted(
-        found.items())) or f"an answer of {names}"
+        tasks.items())) or f"an answer of {names}"
 
   def pause(secs):
     look()

@@ -294,10 +294,10 @@ class SessionsTest(parameterized.TestCase):
     graph = v1.Graph()
     with graph.as_default(), graph.device("/job:nowhere"):
       v1.no_op()
-    made = []
+    v1_sessions = []
     with mock.patch.object(
         v1, "Session", side_effect=lambda *args, new=v1.Session, **kwargs:
-        made.append(new(*args, **kwargs)) or made[-1]):
+        v1_sessions.append(new(*args, **kwargs)) or v1_sessions[-1]):
       opening = sessions.Opening("", graph, None)
     with self.assertRaises(v1.errors.InvalidArgumentError):
       opening.result(60.)
@@ -305,7 +305,7 @@ class SessionsTest(parameterized.TestCase):
     with self.assertRaisesRegex(RuntimeError, "closed"):
       while time.monotonic() < end:
         with contextlib.suppress(v1.errors.OpError):
-          made[0].run([])
+          v1_sessions[0].run([])
         time.sleep(.01)
 
   @parameterized.parameters(False, True)

@@ -51,7 +51,7 @@ class EvaluationRequestsTest(absltest.TestCase):
     self._worker = shared_evaluation.EvaluationRequests(self._model_dir)
 
   def _files(self):
-    return [file for _, _, found in os.walk(self._model_dir) for file in found]
+    return [file for _, _, names in os.walk(self._model_dir) for file in names]
 
   def test_request_and_answer(self):
     self.assertIsNone(self._worker.read())
@@ -146,17 +146,18 @@ class _Test(parameterized.TestCase):
 
   def connection(self, name):
     """Returns the `Connection` of a task."""
-    made = mock.create_autospec(connection.Connection, instance=True)
-    made.name = name
-    made.worker_names = ["chief:0", "worker:0", "worker:1"]
-    made.address = "{}'s address".format
-    made.unreachable = lambda names: sorted(set(names) & set(self.silent))
-    made.job = jobs.JobId("job", True)
-    made.config = tf_compat.RunConfig(model_dir=self.path)
-    made.wait_until_written = lambda write: write()
-    made.wait = lambda advice: waiting.Wait(
+    task_connection = mock.create_autospec(connection.Connection, instance=True)
+    task_connection.name = name
+    task_connection.worker_names = ["chief:0", "worker:0", "worker:1"]
+    task_connection.address = "{}'s address".format
+    task_connection.unreachable = lambda names: sorted(
+        set(names) & set(self.silent))
+    task_connection.job = jobs.JobId("job", True)
+    task_connection.config = tf_compat.RunConfig(model_dir=self.path)
+    task_connection.wait_until_written = lambda write: write()
+    task_connection.wait = lambda advice: waiting.Wait(
         100., advice, clock=lambda: self.now, sleep=self._sleep)
-    return made
+    return task_connection
 
   def worker(self, setup, name):
     """Returns the `answer_if_asked` of a worker."""
@@ -257,9 +258,9 @@ class SharedEvaluationTest(_Test):
   def test_shares(self, silent, planned, costs, shares):
     self.silent = silent
     asks, values = self._shared(self._workers(), None, planned, costs)
-    found = values()
+    result = values()
     self.assertEqual(shares, asks.asked[0].shares if asks.asked else None)
-    self.assertEqual(shares is None, found is None)  # The chief alone did it.
+    self.assertEqual(shares is None, result is None)  # The chief alone did it.
 
   @parameterized.parameters(
       dict(search="other data"), dict(evaluator=evaluator_lib.Evaluator(
@@ -388,15 +389,16 @@ class ValuesTest(_Test):
   """What is found is what one process finds, on the same batches."""
 
   def test_values_and_reports(self):
-    made = [builders.Dense(name, width=width)  # The last two are the same.
-            for name, width in (("a", 2), ("b", 3), ("c", 3))]
+    builder_list = [  # The last two are the same.
+        builders.Dense(name, width=width)
+        for name, width in (("a", 2), ("b", 3), ("c", 3))]
     searches.estimator(
-        self.path, *made, force_grow=True,
+        self.path, *builder_list, force_grow=True,
         enable_ensemble_summaries=False,
         enable_subnetwork_summaries=False).train(builders.input_fn())
     # What is found on 3 of 8 batches depends on their order.
     setup = setup_lib.SearchSetup(
-        searches.make(made), model_dir_lib.ModelDir(self.path),
+        searches.make(builder_list), model_dir_lib.ModelDir(self.path),
         tf_compat.RunConfig(model_dir=self.path),
         distributed.RoundRobinStrategy(),
         setup_lib.Rules(adanet.Evaluator(_shuffled, steps=3)),
@@ -431,12 +433,12 @@ class ValuesTest(_Test):
         _seeded(setup, seed), 1, checkpoint, ["b"])
     self.assertEqual(["previous_ensemble", "a", "b", "c"],
                      [report.name for report in reports])
-    for one, other in zip(expected, reports):
-      self.assertNotEmpty(one.metrics)
-      self.assertEqual(one.metrics.keys(), other.metrics.keys())
-      for name, value in one.metrics.items():
+    for report, other in zip(expected, reports):
+      self.assertNotEmpty(report.metrics)
+      self.assertEqual(report.metrics.keys(), other.metrics.keys())
+      for name, value in report.metrics.items():
         self.assertAlmostEqual(value, other.metrics[name], delta=1e-6)
-      self.assertEqual(one._replace(metrics={}), other._replace(metrics={}))
+      self.assertEqual(report._replace(metrics={}), other._replace(metrics={}))
 
 
 def _seeded(setup, seed):

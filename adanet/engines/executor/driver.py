@@ -198,8 +198,8 @@ class ExecutorEngine(engine.Engine):
           f"iteration {iteration.number}: of the builders {list(names)}, some "
           "differ only in upper and lower case, where TensorFlow renames "
           "variables: on an executor, give them other names")
-    found = parts_lib.divide(names, iteration.planned)
-    if len(found) == 1 < len(names) and (
+    parts = parts_lib.divide(names, iteration.planned)
+    if len(parts) == 1 < len(names) and (
         not self._has_said_one_part):
       self._has_said_one_part = True
       logging.warning(
@@ -207,7 +207,7 @@ class ExecutorEngine(engine.Engine):
           "worker trains all of it. To divide it, use a GrowStrategy or "
           "SoloStrategy, or a cluster with parameter servers.",
           iteration.number)
-    return found
+    return parts
 
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
     """See `Engine`.
@@ -240,8 +240,8 @@ class ExecutorEngine(engine.Engine):
         (), len(parts), is_first=False, may_be_late=True,
         compares=choice is None and not candidates_lib.needs_all(
             setup.rules.evaluator), records=any(
-            choice is None or choice.name == one.name
-            for one in iteration.fitted),
+            choice is None or choice.name == ensemble.name
+            for ensemble in iteration.fitted),
         start=start, max_steps=request.max_steps, stops={},
         builder_names=iteration.builder_names, model_dir=setup.model_dir.path,
         driver=driver, driver_process=part_files.worker_name())
@@ -367,7 +367,7 @@ class ExecutorEngine(engine.Engine):
         trained_lib.Candidates(
             iteration.number, checkpoint, iteration.architectures,
             iteration.previous.name if iteration.previous else None,
-            tuple(one.name for one in iteration.fitted), averages,
+            tuple(ensemble.name for ensemble in iteration.fitted), averages,
             part_files.of_first(results, lambda result: result.not_finite)),
         part_files.of_first(results, lambda result: result.weights), progress,
         seconds=0., is_stop_asked=is_stop_asked)

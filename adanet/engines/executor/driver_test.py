@@ -60,11 +60,11 @@ def _alone():
 
 def _results(model_dir):
   """Returns what each file of a result is on the disk, by its path."""
-  found = {}
+  contents = {}
   for path in glob.glob(os.path.join(model_dir, "parts", "*", "*", "result")):
     with open(path, "rb") as f:
-      found[path] = os.stat(path).st_mtime_ns, f.read()
-  return found
+      contents[path] = os.stat(path).st_mtime_ns, f.read()
+  return contents
 
 
 class _Stopping(tf_compat.v1.train.SessionRunHook):
@@ -213,10 +213,10 @@ class DriverTest(parameterized.TestCase):
       with self.assertRaises(execution.ExecutorError):
         self._train(executor, model_dir, **search)
       trained += executor.trained
-      found = _results(model_dir)
-      self.assertLen(found, start + 1)
-      self.assertEqual(results, {path: found[path] for path in results})
-      results = found
+      contents = _results(model_dir)
+      self.assertLen(contents, start + 1)
+      self.assertEqual(results, {path: contents[path] for path in results})
+      results = contents
     self.assertLen(set(trained), 2)
     new = _Here()
     self._assert_same(self._train(**search),
@@ -238,12 +238,13 @@ class DriverTest(parameterized.TestCase):
     executor = _Here()
     self._train(executor, model_dir, **search, **after)
     self.assertLen(executor.trained, 2)
-    found, = adanet.report(model_dir).iterations
+    iteration, = adanet.report(model_dir).iterations
     self.assertEqual([("t0_a", 4), ("t0_b", 4)], [
-        (name, one.steps) for name, one in found.subnetworks.items()])
+        (name, subnetwork.steps)
+        for name, subnetwork in iteration.subnetworks.items()])
     if has_same_values:
       alone = adanet.report(self._train(**search, **after))
-      self.assertEqual(alone.iterations[0].candidates, found.candidates)
+      self.assertEqual(alone.iterations[0].candidates, iteration.candidates)
 
   @level.gate
   def test_all_are_compared_on_the_same_examples_without_a_seed(self):
@@ -267,18 +268,18 @@ class DriverTest(parameterized.TestCase):
   def test_part_that_diverges_says_nothing_of_the_others(self):
     # It is the first one, and knows the previous ensemble for a few steps.
     search = dict(steps=6, learning_rates={"a": 1e30})
-    expected, found = self._train(**search), self._train(_Here(), **search)
+    expected, actual = self._train(**search), self._train(_Here(), **search)
     self.assertEqual(*[
         {candidate.name: candidate.value
          for candidate in store.report(folder).iterations[1].candidates
          if not candidate.name.startswith("t1_a")}
-        for folder in (expected, found)])
-    expected, found = [
+        for folder in (expected, actual)])
+    expected, actual = [
         {name: value for name, value in variables.latest(folder).items()
-         if not re.search("t[01]_a", name)} for folder in (expected, found)]
+         if not re.search("t[01]_a", name)} for folder in (expected, actual)]
     self.assertTrue([name for name in expected
                      if name.startswith("adanet/iteration_1/candidate_t0_")])
-    variables.assert_equal(expected, found)
+    variables.assert_equal(expected, actual)
 
   @level.gate
   def test_max_steps_where_one_has_stopped(self):
@@ -357,7 +358,7 @@ class DriverTest(parameterized.TestCase):
 
   def test_says_what_one_process_says_of_an_iteration(self):
     """Fitted ensembles are none that train."""
-    found = []
+    beginnings = []
     for executor in None, _Here():
       told = []
       with mock.patch.object(
@@ -369,10 +370,11 @@ class DriverTest(parameterized.TestCase):
             ensemble_strategies=[adanet.ensemble.SoloStrategy()],
             ensemblers=[adanet.ensemble.MeanEnsembler(),
                         adanet.ensemble.GreedyEnsembler()])
-      found.append(next(
+      beginnings.append(next(
           event for event in told if isinstance(event, events.IterationBegan)))
-    self.assertEqual(("t0_a_solo_mean", "t0_b_solo_mean"), found[0].ensembles)
-    self.assertEqual(*found)
+    self.assertEqual(
+        ("t0_a_solo_mean", "t0_b_solo_mean"), beginnings[0].ensembles)
+    self.assertEqual(*beginnings)
 
   def test_names_that_differ_in_their_case(self):
     with self.assertRaisesRegex(

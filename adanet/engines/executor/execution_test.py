@@ -226,7 +226,7 @@ class ExecutionTest(parameterized.TestCase):
     self.assertLen(executor.submitted, 5)
     # With `pure`, Dask takes an equal one for the one that has failed.
     self.assertEqual(
-        list(range(5)), [one.num_losses for one in executor.requests])
+        list(range(5)), [request.num_losses for request in executor.requests])
 
   @parameterized.named_parameters(
       ("part", _Outcome(_End.FAILED, "OSError: no", "Traceback: x", "host-1"),

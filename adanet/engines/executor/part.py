@@ -367,10 +367,10 @@ def pickle_search(
     return (cloudpickle.dumps((of_model, of_request)) +
             cloudpickle.dumps((rest_of_model, rest_of_request)))
   except Exception as error:  # pylint: disable=broad-except
-    given = dict(
+    values = dict(
         setup.search._asdict(), report_materializer=setup.report_materializer,
         config=setup.config, **of_request, **setup.rules._asdict())
-    for name, value in given.items():
+    for name, value in values.items():
       try:
         cloudpickle.dumps(value)
       except Exception as cause:  # pylint: disable=broad-except
@@ -395,7 +395,7 @@ def unpickle_search(
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
   file = io.BytesIO(data)
-  setup, request = (dict(some, **others) for some, others in zip(
+  setup, request = (dict(fields, **others) for fields, others in zip(
       cloudpickle.load(file), cloudpickle.load(file)))
   return setup_lib.SearchSetup(**setup), trainer.Request(**request)
 

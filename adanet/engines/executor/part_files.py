@@ -190,9 +190,9 @@ class PartFiles:
   def graphs(self, part: parts.Part, driver: str
             ) -> Optional[Dict[str, Dict[str, int]]]:
     """Returns the graphs of a part that has begun for a driver, or None."""
-    found = files.read_json(
+    content = files.read_json(
         os.path.join(self._folder(part), "graphs.json"), _Graphs)
-    return found.graphs if found and found.driver == driver else None
+    return content.graphs if content and content.driver == driver else None
 
   # Both's.
 
@@ -296,17 +296,17 @@ class PartFiles:
 
   def newest_checkpoint(self, part: parts.Part) -> Optional[str]:
     """Returns the prefix of the newest whole checkpoint of all attempts."""
-    found = []
+    readable = []
     for attempt in self.attempts(part):
       folder = model_dir_lib.ModelDir(attempt)
       try:
         checkpoint = folder.latest_checkpoint()
         if checkpoint is not None:
           checkpoints.check_readable(checkpoint)
-          found.append((folder.global_step(checkpoint), checkpoint))
+          readable.append((folder.global_step(checkpoint), checkpoint))
       except checkpoints.CheckpointError:
         continue  # It runs elsewhere, or was cut off.
-    return max(found)[1] if found else None
+    return max(readable)[1] if readable else None
 
   def new_attempt(self, part: parts.Part) -> str:
     """Makes the folder of a new attempt, and returns its path."""

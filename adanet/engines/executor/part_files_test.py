@@ -181,7 +181,8 @@ class ResultsTest(parameterized.TestCase):
         ("b",): results["b",]._replace(losses={"t0_b": 6., "previous": 2.})}
     self.assertEqual(
         [("t0_a", 5.), ("previous", expected), ("t0_b", 6.)],
-        list(part_files.of_first(results, lambda one: one.losses).items()))
+        list(part_files.of_first(
+            results, lambda result: result.losses).items()))
 
   @parameterized.parameters((.5, .5, True), (.5, .6, False), (.5, None, True))
   def test_may_be_compared(self, a, b, expected):

@@ -137,8 +137,8 @@ class PartTest(parameterized.TestCase):
     of_part.intra_op_parallelism_threads = threads
     of_part.inter_op_parallelism_threads = threads
     of_user = tf_compat.v1.ConfigProto(log_device_placement=True)
-    for given, expected in ((None, of_part), (of_user, of_user)):
-      model = _ModelOfConfig(tf_compat.RunConfig(session_config=given))
+    for session_config, expected in ((None, of_part), (of_user, of_user)):
+      model = _ModelOfConfig(tf_compat.RunConfig(session_config=session_config))
       with mock.patch.object(os, "cpu_count", return_value=num_cpus), (
           mock.patch.object(part, "unpickle_search", return_value=(
               model, trainer.Request(None)))), mock.patch.object(
