@@ -198,8 +198,8 @@ class SearchTest(parameterized.TestCase):
                      engine.files.end().reason)
 
   def test_nothing_new_has_not_diverged(self):
-    one = _trained(0, {"a": 1.})
-    engine = _Engine([one._replace(progress=one.progress._replace(
+    iteration = _trained(0, {"a": 1.})
+    engine = _Engine([iteration._replace(progress=iteration.progress._replace(
         steps={}, losses={}))])
     engine.search(max_iterations=1)
     self.assertEqual("it reached max_iterations=1", engine.files.end().reason)
@@ -295,7 +295,7 @@ class FittedTest(parameterized.TestCase):
         _trained(0, {}, fitted="ab", steps=steps),
         _trained(1, {}, before="b", fitted="c")], evaluator=_Rater(),
                      report_materializer=object())
-    first, second = (one.candidates for one in engine.iterations)
+    first, second = (iteration.candidates for iteration in engine.iterations)
     engine.fits_of = {
         0: hand_written.fits(first, {_name(0, "a"): 2., _name(0, "b"): 1.}),
         1: hand_written.fits(second, {_name(0, "b"): 1., _name(1, "c"): 2.})}

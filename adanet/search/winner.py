@@ -165,9 +165,9 @@ def choose(rules: setup_lib.Rules, candidates: trained_lib.Candidates,
     ValueError: a fitted ensembler, or its data, is not as expected.
   """
   names = list(candidates.architectures)
-  given = preset(rules, candidates.number)
-  choice = given.choice(names)
-  if choice is not None and given.replayed is None and (
+  rule = preset(rules, candidates.number)
+  choice = rule.choice(names)
+  if choice is not None and rule.replayed is None and (
       _counts_as_nan(rules, candidates, choice.name)):
     raise selection.all_nan_error(candidates.number, [choice.name])
   values: Optional[Dict[str, float]] = None
@@ -191,11 +191,11 @@ def choose(rules: setup_lib.Rules, candidates: trained_lib.Candidates,
   fitted = fits.fitted
   return Winner(
       choice, dict(candidates.architectures, **{
-          name: one.architecture for name, one in fitted.items()}),
-      values, {name: one.fit for name, one in fitted.items()},
+          name: ensemble.architecture for name, ensemble in fitted.items()}),
+      values, {name: ensemble.fit for name, ensemble in fitted.items()},
       fits.variables.get(choice.name, {}),
-      {name: loss for one in fitted.values()
-       for name, loss in one.network_losses.items()})
+      {name: loss for ensemble in fitted.values()
+       for name, loss in ensemble.network_losses.items()})
 
 
 def _compared(rules, candidates, values, engine):

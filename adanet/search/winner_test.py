@@ -156,15 +156,15 @@ class PresetTest(parameterized.TestCase):
     averages = dict({before: 0.} if before else {}, **dict.fromkeys(new, 1.))
     won, engine = _choose(averages, [1.] * len(averages), number, before, rules)
     self.assertEqual(reason, won.choice.reason if winner or reason else "")
-    given = winner_lib.preset(engine.setup.rules, number).choice(
+    choice = winner_lib.preset(engine.setup.rules, number).choice(
         list(won.architectures))
     if winner is None:
       self.assertIsNotNone(won.values)
-      self.assertIsNone(given)
+      self.assertIsNone(choice)
       return
     self.assertEqual(
         _name(number - (winner == before), winner), won.name)
-    self.assertEqual(given, won.choice)
+    self.assertEqual(choice, won.choice)
     self.assertIsNone(won.values)
     self.assertIsNone(won.choice.value)
     self.assertEmpty(engine.calls)
@@ -178,7 +178,7 @@ class FittedTest(parameterized.TestCase):
   """Candidates that are fitted when all have trained."""
 
   def _choose(self, values, averages=None, fitted="ab", number=0, before=None,
-              given=False, of_evaluator=None, members=None, **rules):
+              has_fits=False, of_evaluator=None, members=None, **rules):
     engine = hand_written.HandWrittenEngine(
         **dict(dict(evaluator=_Rater()), **rules))
     candidates = hand_written.candidates(
@@ -189,19 +189,19 @@ class FittedTest(parameterized.TestCase):
     engine.values_of[number] = {
         _name(number, builder): value
         for builder, value in (of_evaluator or {}).items()}
-    if not given:
+    if not has_fits:
       engine.fits_of[number] = fits
     return winner_lib.choose(engine.setup.rules, candidates, engine,
-                             fits if given else None), engine
+                             fits if has_fits else None), engine
 
-  @parameterized.product(given=[False, True], objective_fn=[
+  @parameterized.product(has_fits=[False, True], objective_fn=[
       np.nanargmin, np.nanargmax])
-  def test_fitted_only(self, given, objective_fn):
+  def test_fitted_only(self, has_fits, objective_fn):
     winner = "b" if objective_fn is np.nanargmin else "a"
     won, engine = self._choose(
-        {"a": 2., "b": 1.}, given=given, evaluator=_Rater(objective_fn))
+        {"a": 2., "b": 1.}, has_fits=has_fits, evaluator=_Rater(objective_fn))
     self.assertEqual(_name(0, winner), won.name)
-    self.assertEqual({} if given else {"fits": 1}, engine.num_calls)
+    self.assertEqual({} if has_fits else {"fits": 1}, engine.num_calls)
     self.assertEqual({_name(0, "a"): 2., _name(0, "b"): 1.}, won.values)
     self.assertCountEqual(map(_name, (0, 0), "ab"), won.fits)
     self.assertCountEqual([f"{won.name}/weight", f"{won.name}/step"],
