@@ -169,8 +169,8 @@ class LiveModelDirTest(parameterized.TestCase):
     else:
       self._save_before_restored(job)
     with self.assertLogs(level="WARNING") as logged:
-      found = answer(estimator)
-    np.testing.assert_array_equal(expected, found)
+      actual = answer(estimator)
+    np.testing.assert_array_equal(expected, actual)
     self.assertEqual(steps + 1, job.step)
     self.assertIn(f"model.ckpt-{steps} was deleted while it was read: the "
                   "latest one is next.", "\n".join(logged.output))

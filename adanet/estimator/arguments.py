@@ -184,13 +184,13 @@ def placed_config(config: Any, model_dir: Any) -> Any:
           f"config.{name} must be None, got {getattr(config, name)!r}: "
           "placement_strategy says which worker builds what, and a builder may "
           "use tf.device")
-  given = absolute_folder("model_dir", model_dir)
+  argument_dir = absolute_folder("model_dir", model_dir)
   configured = absolute_folder("config.model_dir", config.model_dir)
-  if None not in (given, configured) and given != configured:
+  if None not in (argument_dir, configured) and argument_dir != configured:
     raise ValueError(
         "model_dir must equal config.model_dir where both are set, got "
         f"{model_dir!r} and {config.model_dir!r}")
-  model_dir = given or configured
+  model_dir = argument_dir or configured
   if model_dir is None:
     if config.num_worker_replicas != 1 or config.num_ps_replicas:
       raise ValueError(

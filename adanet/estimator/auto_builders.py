@@ -134,9 +134,9 @@ class EstimatorBuilder(subnetwork_lib.Builder):
     local_init_ops = []
     specs = []
     if mode == "train" and train_input_fn:
-      given = _read(train_input_fn, config)
-      local_init_ops += given.initializers
-      specs.append(call(given.features, given.labels))
+      own_input = _read(train_input_fn, config)
+      local_init_ops += own_input.initializers
+      specs.append(call(own_input.features, own_input.labels))
     num_resources = _num_resources()
     specs.append(call(features, labels))
     if len(specs) > 1 and _num_resources() > num_resources:

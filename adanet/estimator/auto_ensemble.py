@@ -102,10 +102,11 @@ def _required(parameters):
           p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
-def _check_class(made, required, owner):
+def _check_class(model_class, required, owner):
   """Checks that calling a subclass of a Keras class returns a model."""
-  name = made.__name__
-  if not hasattr(made, "fit") or made.__module__.split(".")[0] in _KERAS:
+  name = model_class.__name__
+  if not hasattr(model_class, "fit") or (
+      model_class.__module__.split(".")[0] in _KERAS):
     raise ValueError(
         f"{owner} is the class {name} of Keras: expected a function that makes "
         "a model, such as lambda: keras.Sequential([...]).")
@@ -142,9 +143,9 @@ def _argument(function, owner):
     raise ValueError(
         f"{owner}: the function needs the arguments {', '.join(required)}: "
         "expected a function of features, or of features and training.")
-  taken = required + [p.name for p in parameters if p.name == "config" or
+  names = required + [p.name for p in parameters if p.name == "config" or
                       p.kind == p.VAR_POSITIONAL]
-  return taken[0] if taken else ""
+  return names[0] if names else ""
 
 
 def _call_pool(pool, config, iteration_number):
@@ -152,18 +153,18 @@ def _call_pool(pool, config, iteration_number):
   parameters = inspect.signature(pool).parameters.values()
   offered = {"config": config, "iteration_number": iteration_number}
   names = [p.name for p in parameters]
-  given = {name: offered[name] for name in names if name in offered}
+  keywords = {name: offered[name] for name in names if name in offered}
   others = [name for name in _required(parameters) if name not in offered]
-  if "config" not in given and len(others) == 1:
-    return pool(config, **given)
+  if "config" not in keywords and len(others) == 1:
+    return pool(config, **keywords)
   if others:
     raise ValueError(
         "candidate_pool: the function needs the arguments "
         f"{', '.join(others)}: expected a function of config, of "
         "iteration_number, of both or of none.")
   if any(p.kind == p.VAR_KEYWORD for p in parameters):
-    given["config"] = config
-  return pool(**given)
+    keywords["config"] = config
+  return pool(**keywords)
 
 
 def _check_model(model, owner):
@@ -279,24 +280,26 @@ class PoolGenerator(subnetwork_lib.Generator):
 def _makes_estimator(function, config):
   """Whether a function of the pool returns an estimator for a config."""
   try:
-    made = function(config)
+    estimator = function(config)
   except Exception:  # pylint: disable=broad-except
     return False  # Not a function of config.
-  return isinstance(made, AutoEnsembleSubestimator) or hasattr(made, "model_fn")
+  return isinstance(estimator, AutoEnsembleSubestimator) or hasattr(
+      estimator, "model_fn")
 
 
 def _subestimator(candidate, owner, config):
   """Returns the `AutoEnsembleSubestimator` of an estimator for a config."""
   if hasattr(candidate.estimator, "model_fn"):
     return candidate
-  made = candidate.estimator(config)
-  if not isinstance(made, AutoEnsembleSubestimator):
-    made = candidate._replace(estimator=made)
-  if not hasattr(made.estimator, "model_fn"):
+  subestimator = candidate.estimator(config)
+  if not isinstance(subestimator, AutoEnsembleSubestimator):
+    subestimator = candidate._replace(estimator=subestimator)
+  if not hasattr(subestimator.estimator, "model_fn"):
     raise ValueError(
-        f"{owner} returned {made.estimator!r}: expected an estimator or an "
-        "AutoEnsembleSubestimator of one, because the function takes config.")
-  return made
+        f"{owner} returned {subestimator.estimator!r}: expected an estimator "
+        "or an AutoEnsembleSubestimator of one, because the function takes "
+        "config.")
+  return subestimator
 
 
 def _default_logits(estimator_spec):

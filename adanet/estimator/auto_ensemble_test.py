@@ -179,9 +179,9 @@ class NetworkTest(_TestCase):
           max_iteration_steps=2, optimizer=_sgd(.25))
       estimator.train(input_fn)
       # The loss is a^2 + b^2, so each step halves both.
-      found = next(iter(estimator.predict(input_fn)))
+      prediction = next(iter(estimator.predict(input_fn)))
       self.assertEqual([.25, .5], [
-          found[name, "predictions"][0] for name in "ab"])
+          prediction[name, "predictions"][0] for name in "ab"])
 
 
 class StepTest(_TestCase):
@@ -304,18 +304,18 @@ class EstimatorTest(_TestCase):
       lambda make: lambda *args: make(*args),
       lambda make: lambda c: make(c) if c.model_dir else None]))
   def test_config(self, function_of):
-    made = _Estimator()
+    subestimator = _Estimator()
     configs = []
 
     def make(config):
       if hasattr(config, "model_dir"):  # Else it is tried with features.
         configs.append(config)
-      return _Sub(made)
+      return _Sub(subestimator)
 
     estimator = self._train({"m": function_of(make)})
     self.assertEqual([.5], self._trained(estimator, "model_fn/w"))
     self.assertNotEmpty(configs)
-    for config in configs + made.configs:
+    for config in configs + subestimator.configs:
       self.assertStartsWith(config.model_dir, estimator.model_dir)
 
   def test_hooks(self):
@@ -402,9 +402,9 @@ class PoolTest(_TestCase):
       ([type(name, (_Estimator,), {})() for name in ["A1"] + ["A"] * 10],
        "^candidate_pool: two models get the name 'A10'"))
   def test_bad_pool(self, pool, message):
-    for given in [pool] if callable(pool) else [pool, lambda: pool]:
+    for candidate_pool in [pool] if callable(pool) else [pool, lambda: pool]:
       with self.assertRaisesRegex(ValueError, message) as caught:
-        self._builders(given)
+        self._builders(candidate_pool)
       self.assertNotIn("\n", str(caught.exception))
 
 

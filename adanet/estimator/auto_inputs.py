@@ -26,17 +26,18 @@ def numbered(count: int) -> List[str]:
   return [f"input_{i}" for i in range(count)]
 
 
-def _taken(structure, features):
+def _select_features(structure, features):
   """Returns the features in the structure of a model's inputs, by its keys.
 
   Raises:
     KeyError: a feature is missing.
   """
   if isinstance(structure, dict) and isinstance(features, dict):
-    return {key: _taken(part, features[key]) for key, part in structure.items()}
+    return {key: _select_features(part, features[key])
+            for key, part in structure.items()}
   if isinstance(structure, (list, tuple)) and isinstance(
       features, (list, tuple)) and len(structure) == len(features):
-    return [_taken(*pair) for pair in zip(structure, features)]
+    return [_select_features(*pair) for pair in zip(structure, features)]
   return features
 
 
@@ -116,7 +117,7 @@ class ModelInputs:
           structure.keys() & features.keys()):
         return {key: features[names[0]] for key in structure}
     try:
-      return _taken(structure, features)
+      return _select_features(structure, features)
     except KeyError as error:
       raise self._missing("a dict of the inputs", structure, features,
                           "Give each keras.Input the key of its") from error

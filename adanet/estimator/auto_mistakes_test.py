@@ -66,11 +66,11 @@ def _same():
 
 
 def _shared():
-  made = []
+  models = []
 
   def make():
-    made.extend([] if made else [_model()])
-    return made[0]
+    models.extend([] if models else [_model()])
+    return models[0]
 
   return {"m": make, "n": make}
 

@@ -130,11 +130,11 @@ class FunctionNetwork:
         raise
       raise self._second_call_error(
           runtime.error_line(e).rstrip(".")) from e
-    made, regularization, updates = (
+    variables, regularization, updates = (
         collection[length:] for collection, length in zip(collections, lengths))
-    if self._called and made:
+    if self._called and variables:
       raise self._second_call_error("it makes the variable "
-                                    f"{made[0].op.name!r}")
+                                    f"{variables[0].op.name!r}")
     self._called = True
     last_layer, logits = split(result, self._owner)
     return Outputs(last_layer, logits, regularization, updates)
@@ -331,7 +331,7 @@ def as_float32(value):
   """Returns a tensor as ensembles and heads take it: float16 as float32."""
   v1 = tf_compat.v1
   if isinstance(value, dict):
-    return {key: as_float32(one) for key, one in value.items()}
+    return {key: as_float32(part) for key, part in value.items()}
   if isinstance(value, v1.Tensor) and value.dtype.is_floating:
     return v1.cast(value, v1.float32)
   return value

@@ -370,8 +370,8 @@ def _model(keras, names):
     named = [layers.InputLayer([1], name="a")] if names.endswith("a") else []
     return keras.Sequential(named + [layers.Activation("linear")])
   inputs = nest.map_structure(lambda name: keras.Input([1], name=name), names)
-  outputs = [layers.Lambda(lambda x, i=i: x * 10.**i)(one)
-             for i, one in enumerate(nest.flatten(inputs))]
+  outputs = [layers.Lambda(lambda x, i=i: x * 10.**i)(tensor)
+             for i, tensor in enumerate(nest.flatten(inputs))]
   return keras.Model(
       inputs, layers.add(outputs) if len(outputs) > 1 else outputs[0])
 
@@ -383,18 +383,18 @@ class AutoInputsTest(parameterized.TestCase):
     v1 = tf_compat.v1
     with v1.Graph().as_default():
       model = _model(keras, names)
-      given = tf_compat.v2.nest.map_structure(
+      tensors = tf_compat.v2.nest.map_structure(
           lambda value: v1.constant([[value]]), features)
       inputs = auto_inputs.ModelInputs(model, "owner", {"weight"})
       if expected is _ERROR:
         with self.assertRaisesRegex(
             ValueError, "^owner: the model has .*the features are"):
-          inputs.of(given)
+          inputs.of(tensors)
         return
-      found = [model(inputs.of(given)) for _ in range(2)]
+      outputs = [model(inputs.of(tensors)) for _ in range(2)]
       with v1.Session() as session:
         self.assertEqual([[[expected]]] * 2,
-                         [value.tolist() for value in session.run(found)])
+                         [value.tolist() for value in session.run(outputs)])
 
   @parameterized.parameters(level.first(list(_CASES)))
   def test_as_keras(self, names, cases):

@@ -30,13 +30,14 @@ def _builder(method, value):
   return _returns(_Dense, method, value, "a")
 
 
-def _generator(made):
-  return _returns(adanet.subnetwork.Generator, "generate_candidates", made)
-
-
-def _strategy(made):
+def _generator(candidates):
   return _returns(
-      adanet.ensemble.Strategy, "generate_ensemble_candidates", made)
+      adanet.subnetwork.Generator, "generate_candidates", candidates)
+
+
+def _strategy(candidates):
+  return _returns(
+      adanet.ensemble.Strategy, "generate_ensemble_candidates", candidates)
 
 
 class _Wide(_Dense):
@@ -88,8 +89,8 @@ class BadInputTest(parameterized.TestCase):
     super().setUp()
     self._model_dir = os.path.join(self.create_tempdir().full_path, "model")
 
-  def _estimator(self, *made, **kwargs):
-    return searches.estimator(self._model_dir, *made, **{
+  def _estimator(self, *builder_list, **kwargs):
+    return searches.estimator(self._model_dir, *builder_list, **{
         "max_iteration_steps": 3, "max_iterations": None, **kwargs})
 
   def _assert_one_line(self, error, *parts):
@@ -122,8 +123,9 @@ class BadInputTest(parameterized.TestCase):
       ("label_dimension", [_Dense("a")], ["'a' of iteration 0", "2"],
        _with_labels([[1., 2.]] * 32)),
   )
-  def test_builders_and_input(self, made, parts, input_fn=builders.input_fn()):
-    estimator = self._estimator(*made)
+  def test_builders_and_input(
+      self, builder_list, parts, input_fn=builders.input_fn()):
+    estimator = self._estimator(*builder_list)
     with self.assertRaises(ValueError) as caught:
       estimator.train(input_fn, max_steps=3)
     self._assert_one_line(caught.exception, *parts)

@@ -290,7 +290,7 @@ class FittedTest(absltest.TestCase):
       self.assertNotIn("gives other data", job.log(name))
     with open(os.path.join(model_dir, "logits", "library.json"),
               encoding="utf-8") as f:
-      kept = [one["iteration"] for one in json.load(f)["members"]]
+      kept = [member["iteration"] for member in json.load(f)["members"]]
     self.assertEqual({0: len(kept) - 3, 1: 3}, dict(collections.Counter(kept)))
 
     estimator = _fitted(model_dir)
@@ -312,8 +312,9 @@ class FittedTest(absltest.TestCase):
     self.assertEqual(list(record.fit.members), list(record.winning.subnetworks))
     self.assertAlmostEqual(record.winning.value,
                            estimator.evaluate(_HeldOut())["loss"], places=5)
-    predicted = np.array([one["predictions"] for one in estimator.predict(
-        builders.input_fn(1))])
+    predicted = np.array([
+        prediction["predictions"]
+        for prediction in estimator.predict(builders.input_fn(1))])
     self.assertAlmostEqual(
         record.fit.loss, np.square(predicted - builders.data()[1]).mean(),
         places=5)

@@ -177,13 +177,13 @@ class ClusterSavingTest(absltest.TestCase):
 
   def _last_checkpoints(self, model_dir):
     """Returns the last checkpoint of each iteration."""
-    found = {}
+    by_iteration = {}
     for index in glob.glob(os.path.join(model_dir, "model.ckpt-*.index")):
       checkpoint = index[:-len(".index")]
       number = checkpoints.integer(checkpoint, "current_iteration")
-      found.setdefault(number, []).append(
+      by_iteration.setdefault(number, []).append(
           (os.stat(index).st_mtime_ns, checkpoint))
-    return [max(found[number])[1] for number in sorted(found)]
+    return [max(by_iteration[number])[1] for number in sorted(by_iteration)]
 
 
 if __name__ == "__main__":

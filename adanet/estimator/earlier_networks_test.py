@@ -49,32 +49,32 @@ class _Remembering(adanet.subnetwork.Generator):
     seen: dict from iteration to the names and metrics of all reports before.
   """
 
-  def __init__(self, made):
-    self._made = made
+  def __init__(self, builder_list):
+    self._builders = builder_list
     self.seen = {}
 
   def generate_candidates(self, iteration_number, previous_ensemble_reports,
                           all_reports):
     self.seen[iteration_number] = [
-        (one.name, one.metrics) for one in all_reports]
-    return self._made
+        (report.name, report.metrics) for report in all_reports]
+    return self._builders
 
 
-def _made(kind=builders.Alone):
+def _make_builders(kind=builders.Alone):
   return [kind(name, 1 + i) for i, name in enumerate(_NAMES)]
 
 
-def _estimator(model_dir, made=None, **arguments):
+def _estimator(model_dir, builder_list=None, **arguments):
   """Returns a search of three iterations, the winners of which grow."""
-  made = made or _made()
+  builder_list = builder_list or _make_builders()
   arguments = {
       "evaluator": adanet.Evaluator(_held_out),
       "ensemblers": [_Most()],
-      "subnetwork_generator": adanet.subnetwork.SimpleGenerator(made),
+      "subnetwork_generator": adanet.subnetwork.SimpleGenerator(builder_list),
       "max_iterations": 3, "force_grow": True,
       "enable_ensemble_summaries": False, "enable_subnetwork_summaries": False,
       **arguments}
-  return searches.estimator(model_dir, *made, **arguments)
+  return searches.estimator(model_dir, *builder_list, **arguments)
 
 
 def _folder():
@@ -93,7 +93,7 @@ def _searches(kind):
   """
   model_dir, two = _folder(), os.path.join(_folder(), "two")
   for iterations in (2, 3):
-    generator = _Remembering(_made(kind))
+    generator = _Remembering(_make_builders(kind))
     estimator = _estimator(
         model_dir, subnetwork_generator=generator, max_iterations=iterations,
         config=tf_compat.RunConfig(keep_checkpoint_max=None),
@@ -110,8 +110,9 @@ def _expected():
 
 
 def _predictions(estimator):
-  return np.array([one["predictions"] for one in estimator.predict(
-      builders.input_fn(1))])
+  return np.array([
+      prediction["predictions"]
+      for prediction in estimator.predict(builders.input_fn(1))])
 
 
 class EarlierNetworksTest(parameterized.TestCase):
@@ -125,8 +126,9 @@ class EarlierNetworksTest(parameterized.TestCase):
     return shutil.copytree(
         _searches(kind)[1], os.path.join(_folder(), "copy"))
 
-  def _trained(self, made=None, model_dir=None, **arguments):
-    estimator = _estimator(model_dir or self._model_dir, made, **arguments)
+  def _trained(self, builder_list=None, model_dir=None, **arguments):
+    estimator = _estimator(
+        model_dir or self._model_dir, builder_list, **arguments)
     estimator.train(builders.input_fn())
     return estimator
 
@@ -136,14 +138,14 @@ class EarlierNetworksTest(parameterized.TestCase):
     return [(record.winner, record.winning.value, record.winning.weights,
              record.winning.subnetworks, record.fit) for record in records]
 
-  def _assert_same(self, expected, found, iterations=3):
+  def _assert_same(self, expected, actual, iterations=3):
     """Asserts that two searches have decided and saved the same."""
     self.assertEqual(self._figures(expected.model_dir, iterations),
-                     self._figures(found.model_dir, iterations))
-    np.testing.assert_array_equal(_predictions(expected), _predictions(found))
+                     self._figures(actual.model_dir, iterations))
+    np.testing.assert_array_equal(_predictions(expected), _predictions(actual))
     for name in expected.get_variable_names():
       np.testing.assert_array_equal(
-          expected.get_variable_value(name), found.get_variable_value(name),
+          expected.get_variable_value(name), actual.get_variable_value(name),
           name)
 
   def _lines(self, train):
@@ -164,47 +166,49 @@ class EarlierNetworksTest(parameterized.TestCase):
     self.assertEmpty([name for name in more if "candidate_" not in name])
 
   def test_resumed(self):
-    found = []
+    results = []
     for kind in (builders.Dense, builders.Alone):
       arguments = {"model_dir": self._after_two_iterations(kind),
                    "config": tf_compat.RunConfig(keep_checkpoint_max=1)}
-      _estimator(made=_made(kind), **arguments).train(
+      _estimator(builder_list=_make_builders(kind), **arguments).train(
           builders.input_fn(), max_steps=10)
       # Nothing is decided: it is fitted to what there is.
-      middle = _estimator(made=_made(kind), **arguments).evaluate(_held_out)
-      found.append((middle, self._trained(_made(kind), **arguments)))
-    (expected, with_them), (middle, without) = found
+      middle = _estimator(
+          builder_list=_make_builders(kind), **arguments).evaluate(_held_out)
+      results.append((middle, self._trained(_make_builders(kind), **arguments)))
+    (expected, with_them), (middle, without) = results
     self.assertEqual(expected, middle)
     self._assert_same(with_them, without)
 
   def test_reports_have_the_previous_ensemble(self):
-    found = _searches(builders.Alone)[2]
-    self.assertEqual(_searches(builders.Dense)[2], found)
-    self.assertIn("previous_ensemble", [name for name, _ in found])
+    reports = _searches(builders.Alone)[2]
+    self.assertEqual(_searches(builders.Dense)[2], reports)
+    self.assertIn("previous_ensemble", [name for name, _ in reports])
 
   @parameterized.parameters(
       (builders.Alone, builders.Alone), (builders.Alone, builders.Dense),
       (builders.Dense, builders.Alone))
   def test_goes_on(self, before, after):
     """A search may ask later on: all that it needs is saved."""
-    made = _made(after)
+    builder_list = _make_builders(after)
     model_dir = self._after_two_iterations(before)
-    found = []
-    lines = self._lines(lambda: found.append(self._trained(made, model_dir)))
+    estimators = []
+    lines = self._lines(lambda: estimators.append(
+        self._trained(builder_list, model_dir)))
     if before is after:  # Logits that were recorded are not recorded again.
       self.assertEmpty(lines)
       # To train, and to record.
       self.assertEqual([["build", "train", "build"]] * len(_NAMES),
-                       [one.calls for one in made])
+                       [builder.calls for builder in builder_list])
       # An evaluation builds all members.
-      for one in made:
-        one.calls.clear()
-      found[0].evaluate(_held_out)
+      for builder in builder_list:
+        builder.calls.clear()
+      estimators[0].evaluate(_held_out)
       members = store.Store(model_dir).iteration(2).winning.subnetworks
       self.assertIn("t0", [name[:2] for name in members])
-      self.assertEqual(
-          ["build"] * len(members), sum([one.calls for one in made], []))
-    self._assert_same(_expected(), found[0])
+      self.assertEqual(["build"] * len(members), sum(
+          [builder.calls for builder in builder_list], []))
+    self._assert_same(_expected(), estimators[0])
 
 
 if __name__ == "__main__":

@@ -103,22 +103,22 @@ class EndingTest(absltest.TestCase):
 
   @level.gate
   def test_validation_input_is_an_evaluator(self):
-    found = []
+    values = []
     for evaluator in (None, adanet.Evaluator(_held_out())):
-      model_dir = os.path.join(self._model_dir, str(len(found)))
+      model_dir = os.path.join(self._model_dir, str(len(values)))
       estimator = _estimator(
           model_dir, evaluator=evaluator, max_iterations=1)
       estimator.train(
           builders.input_fn(),
           validation_input_fn=None if evaluator else _held_out())
       record, = estimator.history().iterations
-      found.append({c.name: c.value for c in record.candidates})
+      values.append({c.name: c.value for c in record.candidates})
       # Who has no evaluator takes what was decided.
       self.assertEqual(
           estimator.evaluate(_held_out())["loss"],
           _estimator(model_dir).evaluate(_held_out())["loss"])
-    self.assertEqual(found[0], found[1])
-    self.assertLen(found[0], 2)
+    self.assertEqual(values[0], values[1])
+    self.assertLen(values[0], 2)
 
   def test_refused(self):
     estimator = _estimator(

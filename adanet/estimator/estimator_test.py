@@ -59,8 +59,8 @@ class EstimatorTest(absltest.TestCase):
     super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
-  def _estimator(self, *made, **kwargs):
-    return searches.estimator(self._model_dir, *made, **kwargs)
+  def _estimator(self, *builder_list, **kwargs):
+    return searches.estimator(self._model_dir, *builder_list, **kwargs)
 
   @level.gate
   def test_copied_model_dir(self):
@@ -88,10 +88,10 @@ class EstimatorTest(absltest.TestCase):
 
   @level.gate
   def test_subnetwork_that_was_stopped_stays_stopped(self):
-    made = [builders.Hooked("a", [_Stop(2)]), _Dense("b")]
-    self._estimator(*made).train(builders.input_fn(), max_steps=2)
-    estimator = self._estimator(builders.Hooked("a", [_Stop()]), made[1],
-                                max_iterations=1)
+    builder_list = [builders.Hooked("a", [_Stop(2)]), _Dense("b")]
+    self._estimator(*builder_list).train(builders.input_fn(), max_steps=2)
+    estimator = self._estimator(
+        builders.Hooked("a", [_Stop()]), builder_list[1], max_iterations=1)
     estimator.train(builders.input_fn())
     step = "adanet/iteration_0/subnetwork_t0_{}/step".format
     self.assertEqual(2, estimator.get_variable_value(step("a")))
@@ -99,8 +99,8 @@ class EstimatorTest(absltest.TestCase):
 
   @level.gate
   def test_training_goes_on_where_it_was_stopped(self):
-    made = _Partitioned("a"), builders.Remembering("b", width=3)
-    whole = self._estimator(*made)
+    builder_list = _Partitioned("a"), builders.Remembering("b", width=3)
+    whole = self._estimator(*builder_list)
     # Batches of all rows, so that it does not matter where the input begins.
     input_fn = builders.input_fn(batch_size=32)
     whole.train(input_fn)
@@ -109,7 +109,7 @@ class EstimatorTest(absltest.TestCase):
                 for name in whole.get_variable_names() if "part_" not in name}
     self._model_dir = self.create_tempdir().full_path
     for max_steps in (1, 5, None):
-      parts = self._estimator(*made)
+      parts = self._estimator(*builder_list)
       parts.train(input_fn, max_steps=max_steps)
     self.assertContainsSubset(expected, parts.get_variable_names())
     for name, value in expected.items():
@@ -182,9 +182,9 @@ class EstimatorTest(absltest.TestCase):
         self._estimator(_Dense("a")).train(builders.input_fn(), max_steps=1)
     os.close(writer)
     with os.fdopen(reader) as f:
-      found = [reporter.from_json_line(line) for line in f]
+      event_list = [reporter.from_json_line(line) for line in f]
     joined = events.Joined(os.path.realpath(self._model_dir))
-    self.assertEqual([joined, joined], [found[0], found[-1]])
+    self.assertEqual([joined, joined], [event_list[0], event_list[-1]])
 
   @level.gate
   def test_folders_for_tensorboard(self):

@@ -34,27 +34,27 @@ class MetricsTest(absltest.TestCase):
         self.create_tempdir().full_path, builders.Dense("a"),
         metric_fn=_more_metrics, max_iterations=1)
     estimator.train(builders.input_fn())
-    found = estimator.evaluate(builders.input_fn(1))
+    metrics = estimator.evaluate(builders.input_fn(1))
     # An array stays one.
-    self.assertEqual((1,), found.pop("rows").shape)
+    self.assertEqual((1,), metrics.pop("rows").shape)
     self.assertEqual(
         {"average_loss": float, "label/mean": float, "prediction/mean": float,
          "loss": float, "count": int, "is_good": bool, "global_step": int,
          "iteration": int, "best_ensemble_index_0": int},
-        {key: type(value) for key, value in found.items()})
-    self.assertEqual(found, json.loads(json.dumps(found)))
-    self.assertNotIn("bytes", repr(found))
+        {key: type(value) for key, value in metrics.items()})
+    self.assertEqual(metrics, json.loads(json.dumps(metrics)))
+    self.assertNotIn("bytes", repr(metrics))
 
     # Code of AdaNet asks for this by its name.
-    expected = found[_ARCHITECTURE]
+    expected = metrics[_ARCHITECTURE]
     summary = tf_compat.v1.Summary.FromString(expected)
     self.assertIn(b"a", summary.value[0].tensor.string_val[0])
-    self.assertNotIn(_ARCHITECTURE, found)
-    for other in copy.copy(found), pickle.loads(pickle.dumps(found)):
-      self.assertEqual(found, other)
+    self.assertNotIn(_ARCHITECTURE, metrics)
+    for other in copy.copy(metrics), pickle.loads(pickle.dumps(metrics)):
+      self.assertEqual(metrics, other)
       self.assertEqual(expected, other[_ARCHITECTURE])
     with self.assertRaisesRegex(KeyError, "'accuracy'"):
-      found["accuracy"]  # pylint: disable=pointless-statement
+      metrics["accuracy"]  # pylint: disable=pointless-statement
 
 
 _ROWS = 129
@@ -111,15 +111,15 @@ class HeldOutTest(absltest.TestCase):
       loss = _LOSS[report.name]
       self.assertAlmostEqual(loss, report.metrics["loss"], places=5)
       # Its complexity counts once: .1 for its weight of 1, times 2.
-      for found in report.metrics["adanet_loss"], values[
+      for adanet_loss in report.metrics["adanet_loss"], values[
           f"t0_{report.name}_grow_complexity_regularized"]:
-        self.assertAlmostEqual(loss + .2, found, places=5)
+        self.assertAlmostEqual(loss + .2, adanet_loss, places=5)
     expected, *figures = [
         estimator.evaluate(_all_once(*batches))
         for batches in ((_ROWS,), (128, backwards), (1,))]
-    for found in figures:
+    for metrics in figures:
       for key, value in expected.items():
-        self.assertAlmostEqual(value, found[key], places=5, msg=key)
+        self.assertAlmostEqual(value, metrics[key], places=5, msg=key)
 
 
 class _Asks(tf_compat.v1.train.SessionRunHook):
@@ -130,9 +130,9 @@ class _Asks(tf_compat.v1.train.SessionRunHook):
     self.estimator = None
 
   def _ask(self, where):
-    found = self.estimator.evaluate(builders.input_fn(1))
-    self.steps.setdefault(where, found["global_step"])
-    assert np.isfinite(found["loss"]), found
+    metrics = self.estimator.evaluate(builders.input_fn(1))
+    self.steps.setdefault(where, metrics["global_step"])
+    assert np.isfinite(metrics["loss"]), metrics
     self.predicted = next(self.estimator.predict(builders.input_fn(1)))
 
   def begin(self):

@@ -231,7 +231,7 @@ def _features_of(input_fn):
 def _example_feature(name, like):
   """Returns how an example has a feature."""
   v1 = tf_compat.v1
-  dtype = next((found for found, fits in (
+  dtype = next((example_dtype for example_dtype, fits in (
       (v1.int64, like.dtype.is_integer or like.dtype.is_bool),
       (v1.float32, like.dtype.is_floating),
       (v1.string, like.dtype == v1.string)) if fits), None)

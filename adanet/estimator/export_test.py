@@ -285,11 +285,12 @@ class SignatureDefsTest(ExportTestCase):
       x = tf_compat.v1.placeholder(tf_compat.v1.float32, [None], name="x")
       outputs = {name: export_output.PredictOutput({name: x}) for name in names}
       outputs["serving_default"] = export_output.RegressionOutput(x)
-      found = saved_model.signature_defs(
+      signatures = saved_model.signature_defs(
           {"x": x}, {"other": {"x": x}}, outputs)
-    default = found.pop("serving_default", None)
-    self.assertCountEqual(names + ["other:" + name for name in names], found)
-    self.assertEqual(found.get(meant), default)
+    default = signatures.pop("serving_default", None)
+    self.assertCountEqual(
+        names + ["other:" + name for name in names], signatures)
+    self.assertEqual(signatures.get(meant), default)
 
   def test_warns_of_no_default_and_says_why(self):
     with tf_compat.v1.Graph().as_default(), self.assertLogs() as logs:
@@ -356,14 +357,14 @@ class TfliteTest(ExportTestCase):
         "serving_default")
     expected = self._serve(path, "predict", {"x": data})
     for size in [1, 5]:
-      found = run(x=data[:size])
-      self.assertCountEqual(expected, found)
+      outputs = run(x=data[:size])
+      self.assertCountEqual(expected, outputs)
       for name, values in expected.items():
         if values.dtype == np.float32:
           np.testing.assert_allclose(
-              values[:size], found[name], atol=1e-6, err_msg=name)
+              values[:size], outputs[name], atol=1e-6, err_msg=name)
         else:
-          np.testing.assert_array_equal(values[:size], found[name], name)
+          np.testing.assert_array_equal(values[:size], outputs[name], name)
 
 
 class ReceiverTest(graphs.GraphTestCase):
@@ -484,13 +485,13 @@ class ServingInputTest(graphs.GraphTestCase):
     example.features.feature["dense"].float_list.value.extend([1, 2, 3])
     example.features.feature["sparse"].int64_list.value.append(4)
     with v1.Session() as session:
-      found = session.run(receiver.features, {
+      features = session.run(receiver.features, {
           receiver.receiver_tensors["examples"]: [
               example.SerializeToString()]})
-    self.assertEqual([[1, 2, 3]], found["dense"].tolist())
-    self.assertEqual(np.float16, found["dense"].dtype)
-    self.assertEqual([4], found["sparse"].values.tolist())
-    self.assertEqual(np.int32, found["sparse"].values.dtype)
+    self.assertEqual([[1, 2, 3]], features["dense"].tolist())
+    self.assertEqual(np.float16, features["dense"].dtype)
+    self.assertEqual([4], features["sparse"].values.tolist())
+    self.assertEqual(np.int32, features["sparse"].values.dtype)
 
   @parameterized.parameters(
       (lambda: {"x": tf_compat.v1.zeros([2], "complex64")},

@@ -40,8 +40,8 @@ def _held_out(shuffle=False, weights=False):
 
 
 def _receiver():
-  given = {"x": tf_compat.v1.placeholder(tf_compat.v1.float32, [None, 3])}
-  return types.SimpleNamespace(features=given, receiver_tensors=given)
+  features = {"x": tf_compat.v1.placeholder(tf_compat.v1.float32, [None, 3])}
+  return types.SimpleNamespace(features=features, receiver_tensors=features)
 
 
 class _Fixed(adanet.ensemble.FittedEnsembler):
@@ -116,16 +116,17 @@ class FittedTest(parameterized.TestCase):
       self.assertLen(winning.subnetworks, 1)
 
     # Evaluated, on the same data: the loss, and what complexity costs.
-    found = estimator.evaluate(_held_out())
+    metrics = estimator.evaluate(_held_out())
     price = sum(
         weight * (arguments.get("adanet_lambda", 0.) * _COMPLEXITY[name[-1]] +
                   arguments.get("adanet_beta", 0.))
         for name, weight in record.fit.members.items())
-    self.assertAlmostEqual(compared, found["loss"] + price, places=5)
+    self.assertAlmostEqual(compared, metrics["loss"] + price, places=5)
 
     # Predicted, and exported.
-    predicted = np.array([one["predictions"] for one in estimator.predict(
-        builders.input_fn(1))])
+    predicted = np.array([
+        prediction["predictions"]
+        for prediction in estimator.predict(builders.input_fn(1))])
     self.assertAlmostEqual(
         record.fit.loss, np.square(predicted - _LABELS).mean(), places=5)
     v1 = tf_compat.v1
@@ -148,7 +149,7 @@ class FittedTest(parameterized.TestCase):
     estimator.train(lambda: _held_out(weights=True)().repeat())
     (members, losses), = fixed.seen
     weights = np.float32(_LABELS > 0) + 1
-    self.assertEqual([1., 2., 3.], [one.complexity for one in members])
+    self.assertEqual([1., 2., 3.], [member.complexity for member in members])
     for member, loss in zip(members, losses):
       self.assertEqual(np.float32, member.logits.dtype)
       self.assertEqual((32, 1), member.logits.shape)
@@ -157,8 +158,9 @@ class FittedTest(parameterized.TestCase):
           member.logits - _LABELS) * weights).sum() / 32, places=5)
     self.assertEqual(losses, [self._record(0).subnetworks[
         f"t0_{name}"].held_out_loss for name in "abc"])
-    found = [1, 1, 2]
-    predicted = sum(w * member.logits for w, member in zip(found, members))
+    member_weights = [1, 1, 2]
+    predicted = sum(
+        w * member.logits for w, member in zip(member_weights, members))
     self.assertAlmostEqual(
         self._record(0).fit.loss,
         (np.square(predicted - _LABELS) * weights).sum() / 32, places=4)

@@ -78,10 +78,10 @@ class _Normalizing(adanet.ensemble.ComplexityRegularizedEnsembler):
   """Has a layer of its own."""
 
   def build_ensemble(self, *args, **kwargs):
-    made = super().build_ensemble(*args, **kwargs)
+    ensemble = super().build_ensemble(*args, **kwargs)
     layer = tf_compat.keras_3.layers.BatchNormalization()
-    return made._replace(
-        logits=layer(made.logits, training=kwargs["training"]))
+    return ensemble._replace(
+        logits=layer(ensemble.logits, training=kwargs["training"]))
 
 
 class _Network(builders.Dense):
@@ -101,9 +101,9 @@ class _Network(builders.Dense):
         _optimizer(self._optimizer), loss, var_list)
 
 
-def _estimator(model_dir, *made, **arguments):
+def _estimator(model_dir, *builder_list, **arguments):
   return adanet.Estimator(
-      adanet.heads.RegressionHead(), builders.generator(*made),
+      adanet.heads.RegressionHead(), builders.generator(*builder_list),
       config=tf_compat.RunConfig(model_dir=model_dir, tf_random_seed=1),
       **{"max_iteration_steps": 5, "max_iterations": 2, "force_grow": True,
          "ensemblers": [adanet.ensemble.ComplexityRegularizedEnsembler(
@@ -169,7 +169,7 @@ class Keras3Test(parameterized.TestCase):
       model.train_on_batch(features, labels)
     estimator.train(input_fn or builders.input_fn())
     scope = "adanet/iteration_0/subnetwork_t0_a/"
-    found = variables.latest(estimator.model_dir)
+    saved = variables.latest(estimator.model_dir)
     paths = {
         "seed_generator_state": "seed_generator/seed_generator_state",
         **{f"{layer}/{name}": f"sequential/{layer}/{name}"
@@ -184,7 +184,7 @@ class Keras3Test(parameterized.TestCase):
         *normalization.weights]))
     for name, path in paths.items():
       np.testing.assert_allclose(
-          own[name].numpy(), found[scope + path], rtol=1e-5, atol=1e-5,
+          own[name].numpy(), saved[scope + path], rtol=1e-5, atol=1e-5,
           err_msg=name)
 
   @parameterized.parameters(
@@ -220,9 +220,9 @@ class Keras3Test(parameterized.TestCase):
     keras = tf_compat.keras_3
 
     def model():
-      found = tf_compat.keras_3.config.dtype_policy().name
-      if found != "mixed_bfloat16":  # A worker has a copy of this function.
-        raise AssertionError(found)
+      policy = tf_compat.keras_3.config.dtype_policy().name
+      if policy != "mixed_bfloat16":  # A worker has a copy of this function.
+        raise AssertionError(policy)
       return keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(1)])
 
     estimator = adanet.AutoEnsembleEstimator(
@@ -245,14 +245,14 @@ class Keras3Test(parameterized.TestCase):
     estimator = _estimator(self._folder(), _Network("a"), ensemblers=[
         _Normalizing(optimizer=_optimizer("Adam"), use_bias=True)])
     estimator.train(builders.input_fn())
-    found = variables.latest(estimator.model_dir)
+    saved = variables.latest(estimator.model_dir)
     for t in range(2):
       scope = (f"adanet/iteration_{t}/ensemble_t{t}_a_grow_"
                "complexity_regularized/")
       self.assertNotEqual(
-          0., found[scope + "batch_normalization/moving_mean"][0])
+          0., saved[scope + "batch_normalization/moving_mean"][0])
     # Slots are in the checkpoint while they are needed.
-    self.assertEqual(5, found[scope + "adam/iteration"])
+    self.assertEqual(5, saved[scope + "adam/iteration"])
     self.assertIn("loss", estimator.evaluate(builders.input_fn(1)))
 
   def test_a_search(self):
@@ -280,15 +280,16 @@ class Keras3Test(parameterized.TestCase):
     # Neither of these assigns anything.
     results = [estimator.evaluate(builders.input_fn(1)) for _ in range(2)]
     self.assertEqual(results[0], results[1])
-    found = [p["predictions"] for p in estimator.predict(builders.input_fn(1))]
-    self.assertLen(found, 32)
+    predictions = [
+        p["predictions"] for p in estimator.predict(builders.input_fn(1))]
+    self.assertLen(predictions, 32)
     features = builders.data()[0]
     served = tf_compat.v2.saved_model.load(estimator.export_saved_model(
         self._folder(), export.build_raw_serving_input_receiver_fn(
             {"x": features})).decode()).signatures["predict"](
                 tf_compat.v2.constant(features))
     np.testing.assert_allclose(
-        found, served["predictions"].numpy(), rtol=1e-5)
+        predictions, served["predictions"].numpy(), rtol=1e-5)
     variables.assert_equal(after, variables.latest(model_dir))
 
   def test_metrics(self):
@@ -313,14 +314,15 @@ class Keras3Test(parameterized.TestCase):
     estimator.train(builders.input_fn())
     metric = tf_compat.keras_3.metrics.R2Score()
     metric.update_state(builders.data()[1], np.array([
-        one["predictions"] for one in estimator.predict(builders.input_fn(1))]))
-    found = estimator.evaluate(builders.input_fn(1))
-    self.assertAlmostEqual(float(metric.result()), found["r2"], places=5)
+        prediction["predictions"]
+        for prediction in estimator.predict(builders.input_fn(1))]))
+    metrics = estimator.evaluate(builders.input_fn(1))
+    self.assertAlmostEqual(float(metric.result()), metrics["r2"], places=5)
     record = adanet.report(model_dir).iterations[-1].winning
-    self.assertAlmostEqual(found["r2"], record.value, places=5)
+    self.assertAlmostEqual(metrics["r2"], record.value, places=5)
     told, = report_store_lib.ReportStore(
         os.path.join(model_dir, "report")).read()
-    self.assertEqual([1.5, 1.5], [one.metrics["mean"] for one in told])
+    self.assertEqual([1.5, 1.5], [report.metrics["mean"] for report in told])
 
   def test_executor(self):
     alone = _two(self._folder())

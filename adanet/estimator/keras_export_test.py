@@ -50,9 +50,9 @@ class _Several(builders.Dense):
 
   def build_subnetwork(self, features, *args, **kwargs):
     v1 = tf_compat.v1
-    made = super().build_subnetwork(features, *args, **kwargs)
+    subnetwork = super().build_subnetwork(features, *args, **kwargs)
     more = _word_ids(features) + .1 * v1.cast(features["count"], v1.float32)
-    return made._replace(logits=made.logits + more[:, None])
+    return subnetwork._replace(logits=subnetwork.logits + more[:, None])
 
 
 def _folder():
@@ -90,11 +90,11 @@ class KerasExportTest(absltest.TestCase):
     features = _features()
     features["word"] = features["word"].astype(object)
     for batch_size in (3, _ROWS):
-      found = model.predict(features, batch_size=batch_size, verbose=0)
-      self.assertCountEqual(map("/".join, expected[0]), found)
+      outputs = model.predict(features, batch_size=batch_size, verbose=0)
+      self.assertCountEqual(map("/".join, expected[0]), outputs)
       for key in expected[0]:
         theirs = np.stack([example[key] for example in expected])
-        ours = found["/".join(key)]
+        ours = outputs["/".join(key)]
         self.assertEqual(theirs.shape, ours.shape, key)
         if theirs.dtype.kind == "f":
           np.testing.assert_allclose(

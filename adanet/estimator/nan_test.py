@@ -22,16 +22,16 @@ class _Diverging(builders.Dense):
 
   def build_subnetwork(self, *, iteration_step, summary, **kwargs):
     v1 = tf_compat.v1
-    made = super().build_subnetwork(
+    subnetwork = super().build_subnetwork(
         iteration_step=iteration_step, summary=summary, **kwargs)
-    logits = made.logits + v1.where(
-        iteration_step < 2, v1.zeros_like(made.logits),
-        v1.fill(v1.shape(made.logits), float("nan")))
+    logits = subnetwork.logits + v1.where(
+        iteration_step < 2, v1.zeros_like(subnetwork.logits),
+        v1.fill(v1.shape(subnetwork.logits), float("nan")))
     summary.histogram("shown", logits)
     summary.histogram("steps", [iteration_step])
     v1.summary.merge([v1.summary.histogram(
         "logarithm", v1.log(v1.cast(iteration_step, v1.float32)))])
-    return made._replace(logits=logits)
+    return subnetwork._replace(logits=logits)
 
   def build_subnetwork_report(self):
     return adanet.subnetwork.Report(
@@ -44,11 +44,11 @@ class _HidingNan(builders.Dense):
 
   def build_subnetwork(self, *args, **kwargs):
     v1 = tf_compat.v1
-    made = super().build_subnetwork(*args, **kwargs)
+    subnetwork = super().build_subnetwork(*args, **kwargs)
     self._variable = v1.get_variable("hides", [2], initializer=(
         v1.zeros_initializer()))
     hidden = v1.where([True, True], v1.zeros([2]), self._variable)
-    return made._replace(logits=made.logits + v1.reduce_sum(hidden))
+    return subnetwork._replace(logits=subnetwork.logits + v1.reduce_sum(hidden))
 
   def build_subnetwork_train_op(self, *args, **kwargs):
     v1 = tf_compat.v1
@@ -61,21 +61,21 @@ class _Slots(builders.Dense):
 
   def build_subnetwork(self, *args, **kwargs):
     v1 = tf_compat.v1
-    made = super().build_subnetwork(*args, **kwargs)
+    subnetwork = super().build_subnetwork(*args, **kwargs)
     variable = v1.trainable_variables()[-1]
     slot = v1.get_variable(variable.op.name.split("/")[-1] + "/Slot", [],
                            initializer=v1.constant_initializer(np.inf))
-    return made._replace(
-        logits=made.logits + v1.where(True, 0., slot))
+    return subnetwork._replace(
+        logits=subnetwork.logits + v1.where(True, 0., slot))
 
 
 class _Ensembler(adanet.ensemble.ComplexityRegularizedEnsembler):
   """Learns the weights, and shows the logits."""
 
   def build_ensemble(self, *args, **kwargs):
-    made = super().build_ensemble(*args, **kwargs)
-    tf_compat.v1.summary.histogram("logits", made.logits)
-    return made
+    ensemble = super().build_ensemble(*args, **kwargs)
+    tf_compat.v1.summary.histogram("logits", ensemble.logits)
+    return ensemble
 
 
 def _area(labels, predictions):
@@ -95,13 +95,13 @@ def _input_fn(labels, repeat=None):
 
 def _events(folder):
   """Returns the tags of summaries and the sorted steps that have them."""
-  found = {}
+  steps_by_tag = {}
   # Files of one second are in no order.
   for path in glob.glob(os.path.join(folder, "events.*")):
     for event in tf_compat.v1.train.summary_iterator(path):
       for value in event.summary.value:
-        found.setdefault(value.tag, []).append(event.step)
-  return {tag: sorted(steps) for tag, steps in found.items()}
+        steps_by_tag.setdefault(value.tag, []).append(event.step)
+  return {tag: sorted(steps) for tag, steps in steps_by_tag.items()}
 
 
 class NanTest(parameterized.TestCase):
@@ -110,9 +110,9 @@ class NanTest(parameterized.TestCase):
     super().setUp()
     self._model_dir = self.create_tempdir().full_path
 
-  def _estimator(self, *made, **kwargs):
+  def _estimator(self, *builder_list, **kwargs):
     return searches.estimator(
-        self._model_dir, *made,
+        self._model_dir, *builder_list,
         config=tf_compat.RunConfig(save_summary_steps=1), **kwargs)
 
   @level.gate

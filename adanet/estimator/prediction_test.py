@@ -135,8 +135,9 @@ class PredictTest(_Trained):
       return {"x": v1.train.batch(
           [row], batch_size=8, allow_smaller_final_batch=True)}
 
-    found = [row["predictions"] for row in self._estimator.predict(input_fn)]
-    np.testing.assert_allclose(self._expected, found, rtol=1e-6)
+    predictions = [
+        row["predictions"] for row in self._estimator.predict(input_fn)]
+    np.testing.assert_allclose(self._expected, predictions, rtol=1e-6)
 
   def test_keys_and_batches(self):
     with self.assertRaisesRegex(ValueError, "predict_keys.*predictions.*odds"):
@@ -158,18 +159,18 @@ class PredictorTest(_Trained):
   def test_equal_to_predict(self):
     with self._estimator.predictor({"x": _FEATURES[:1]}) as predict:
       for rows in (slice(None), slice(3, 4), slice(5, 20)):
-        found = predict({"x": _FEATURES[rows].astype(np.float64)})
-        self.assertEqual(["predictions"], list(found))
+        outputs = predict({"x": _FEATURES[rows].astype(np.float64)})
+        self.assertEqual(["predictions"], list(outputs))
         np.testing.assert_allclose(
-            self._expected[rows], found["predictions"], rtol=1e-6)
+            self._expected[rows], outputs["predictions"], rtol=1e-6)
 
   def test_one_for_all_threads(self):
     predict = self._estimator.predictor(
         {"x": _FEATURES[:1]}, predict_keys=["predictions"])
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-      found = pool.map(lambda row: predict({"x": row[None]}), _FEATURES)
+      outputs = pool.map(lambda row: predict({"x": row[None]}), _FEATURES)
       np.testing.assert_allclose(self._expected, [
-          row["predictions"][0] for row in found], rtol=1e-6)
+          row["predictions"][0] for row in outputs], rtol=1e-6)
 
   def test_bad_input(self):
     make = self._estimator.predictor
@@ -216,13 +217,13 @@ class InAnIterationTest(absltest.TestCase):
         evaluator=adanet.Evaluator(builders.input_fn(1)))
     estimator.train(builders.input_fn(), max_steps=2)
     loss = estimator.evaluate(builders.input_fn(1))["loss"]
-    found = np.array([row["predictions"] for row in estimator.predict(
+    predictions = np.array([row["predictions"] for row in estimator.predict(
         builders.input_fn(1))])
     self.assertAlmostEqual(
-        loss, np.square(found - builders.data()[1]).mean(), places=5)
+        loss, np.square(predictions - builders.data()[1]).mean(), places=5)
     with estimator.predictor({"x": _FEATURES}) as predict:
       np.testing.assert_allclose(
-          found, predict({"x": _FEATURES})["predictions"], rtol=1e-6)
+          predictions, predict({"x": _FEATURES})["predictions"], rtol=1e-6)
     self.assertEqual([2], fits)  # It was fitted once for all of these.
     # What has changed since is fitted anew.
     estimator.train(builders.input_fn(), steps=1)

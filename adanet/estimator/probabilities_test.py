@@ -43,9 +43,9 @@ class ProbabilitiesTest(parameterized.TestCase):
   def test_warns(self, head, function, message):
     with v1.Graph().as_default(), self.assertLogs("absl", "INFO") as logged:
       size = head.logits_dimension
-      given = v1.placeholder(
+      inputs = v1.placeholder(
           v1.float32, [None, 3 if isinstance(size, dict) else size])
-      logits = function(given)
+      logits = function(inputs)
       logging.info("begun")
       subnetworks.warn_of_probabilities(
           logits, head.create_estimator_spec({}, "infer", logits).predictions,
@@ -81,9 +81,9 @@ class ProbabilitiesTest(parameterized.TestCase):
       adanet.AutoEnsembleEstimator(
           _CLASSES, {"model": model}, max_iteration_steps=2, max_iterations=1,
           model_dir=self.create_tempdir().full_path).train(input_fn)
-    found = [line for line in logged.output if "its logits" in line]
-    self.assertLen(found, int(activation is not None))
-    for line in found:
+    lines = [line for line in logged.output if "its logits" in line]
+    self.assertLen(lines, int(activation is not None))
+    for line in lines:
       self.assertIn("builder 'model' of iteration 0", line)
       self.assertRegex(line, "softmax: the op '.*' of the layer '.*last")
 

@@ -55,11 +55,12 @@ def export(best: best_ensemble.BestEnsemble, export_dir_base: str,
 
   def read(strategy):
     del strategy  # A request has all of its input.
-    made = serving_input_receiver_fn()
-    if not hasattr(made, "features") or not hasattr(made, "receiver_tensors"):
+    receiver = serving_input_receiver_fn()
+    if not hasattr(receiver, "features") or not hasattr(
+        receiver, "receiver_tensors"):
       raise ValueError(f"{name} must be a function {expected}, and it returned "
-                       f"{user_input.described(made)}")
-    receivers.append(made)
+                       f"{user_input.described(receiver)}")
+    receivers.append(receiver)
     return input_fn_lib.Input(receivers[0].features, None, [])
 
   with best.setup.graph_on(read, "infer", best.number) as built:

@@ -34,9 +34,9 @@ class SpecsTest(parameterized.TestCase):
         _input_fn, hooks=iter([hook]), saving_listeners=[listener])
     self.assertEqual(((hook,), (listener,)), spec[2:])
     exporter = _exporter()
-    for given in (exporter, [exporter], iter([exporter])):
-      self.assertEqual(
-          (exporter,), adanet.EvalSpec(_input_fn, exporters=given).exporters)
+    for exporters in (exporter, [exporter], iter([exporter])):
+      spec = adanet.EvalSpec(_input_fn, exporters=exporters)
+      self.assertEqual((exporter,), spec.exporters)
 
   @parameterized.parameters(
       ({"input_fn": 3}, TypeError, "input_fn must be a function .*, got 3"),
@@ -70,13 +70,13 @@ class SpecsTest(parameterized.TestCase):
 
   def test_other_specs(self):
     # As those of tf.estimator: what counts is what they have.
-    made = specs.train_spec(types.SimpleNamespace(
+    spec = specs.train_spec(types.SimpleNamespace(
         input_fn=_input_fn, max_steps=1, hooks=None))
-    self.assertEqual(adanet.TrainSpec(_input_fn, 1), made)
-    self.assertIs(made, specs.train_spec(made))
-    made = adanet.EvalSpec(_input_fn, name="held_out", throttle_secs=3)
+    self.assertEqual(adanet.TrainSpec(_input_fn, 1), spec)
+    self.assertIs(spec, specs.train_spec(spec))
+    spec = adanet.EvalSpec(_input_fn, name="held_out", throttle_secs=3)
     self.assertEqual(
-        made, specs.eval_spec(types.SimpleNamespace(**made._asdict())))
+        spec, specs.eval_spec(types.SimpleNamespace(**spec._asdict())))
 
   @parameterized.parameters(
       (specs.train_spec, "train_spec must be an adanet.TrainSpec, or a tf."

@@ -26,8 +26,8 @@ class _Tanh(builders.Dense):
   """Has another activation, and the same variables."""
 
   def build_subnetwork(self, *args, **kwargs):
-    made = super().build_subnetwork(*args, **kwargs)
-    return made._replace(logits=tf_compat.v1.tanh(made.logits))
+    subnetwork = super().build_subnetwork(*args, **kwargs)
+    return subnetwork._replace(logits=tf_compat.v1.tanh(subnetwork.logits))
 
 
 def _first(folder, kind=builders.Dense):
@@ -71,8 +71,8 @@ class TrainAgainOnClusterTest(absltest.TestCase):
         r"^step (\d+)$", job.log(name), re.MULTILINE)] for name in job.names}
     chief = steps["chief:0"]
     # A step that a worker has begun counts, too.
-    for found, asked in zip(chief, (2, 6, 4, 9)):
-      self.assertBetween(found, asked, asked + 2)
+    for step, asked in zip(chief, (2, 6, 4, 9)):
+      self.assertBetween(step, asked, asked + 2)
     for name in job.names:
       self.assertLen(steps[name], 4, name)
       self.assertEqual(chief[1:], steps[name][1:], name)

@@ -89,12 +89,12 @@ class LocalTest(parameterized.TestCase):
 
   def _curve(self, folder="eval"):
     """Returns the steps and the losses that TensorBoard shows."""
-    found = []
+    points = []
     for path in glob.glob(os.path.join(self._model_dir, folder, "*.tfev*")):
       for event in tf_compat.v1.train.summary_iterator(path):
-        found += [(event.step, value.simple_value)
-                  for value in event.summary.value if value.tag == "loss"]
-    return sorted(found)
+        points += [(event.step, value.simple_value)
+                   for value in event.summary.value if value.tag == "loss"]
+    return sorted(points)
 
   @level.gate
   def test_every_checkpoint(self):
@@ -112,10 +112,10 @@ class LocalTest(parameterized.TestCase):
     self._run(throttle_secs=600, name="held_out", steps=1)
     self.assertEqual((2, False), self._exporter.calls[-2])
     self.assertLen(self._curve("eval_held_out"), 2)
-    found = variables.latest(self._model_dir)
-    self.assertEqual(values.keys(), found.keys())
+    actual = variables.latest(self._model_dir)
+    self.assertEqual(values.keys(), actual.keys())
     for name, value in values.items():
-      np.testing.assert_allclose(found[name], value, err_msg=name)
+      np.testing.assert_allclose(actual[name], value, err_msg=name)
 
   def test_input_ends(self):
     self._run({"input_fn": builders.input_fn(1, batch_size=11)})
@@ -335,8 +335,8 @@ class ClusterTest(parameterized.TestCase):
     estimators = {job: _FakeEstimator(model_dir, job), "chief": _FakeEstimator(
         model_dir, "chief", checkpoint="model.ckpt-6")}
     awaited = self._train_and_evaluate(estimators[job])
-    found = self._train_and_evaluate(estimators["chief"])
-    self.assertEqual(({"global_step": 6}, []), tuple(found))
+    results = self._train_and_evaluate(estimators["chief"])
+    self.assertEqual(({"global_step": 6}, []), tuple(results))
     metrics, exports = awaited
     self.assertEqual(({"global_step": 6}, []), (metrics, exports))
     self.assertEqual([(print, (), 6, ())], estimators[job].calls)

@@ -46,18 +46,19 @@ def _process():
   numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)
   loggers = [logging.getLogger(name) for name in (
       None, "absl", "keras", "tensorflow")]
-  found = {
+  state = {
       "collection": (gc.isenabled(), gc.get_threshold(), gc.callbacks,
                      getattr(gc, "get_freeze_count", int)()),
       "files": [os.fstat(number)[1:3] for number in range(3)],
       "streams": (sys.stdin, sys.stdout, sys.stderr, sys.excepthook),
       "signals": [signal.getsignal(number) for number in numbers],
-      "filters": [(one.level, one.filters, one.propagate) for one in loggers],
-      "handlers": [one.handlers for one in loggers[:3]],
+      "filters": [(logger.level, logger.filters, logger.propagate)
+                  for logger in loggers],
+      "handlers": [logger.handlers for logger in loggers[:3]],
       "quiet": os.environ.get("TF_CPP_MIN_LOG_LEVEL"),
       "folder": os.getcwd(),
   }
-  return {name: repr(value) for name, value in found.items()}
+  return {name: repr(value) for name, value in state.items()}
 
 
 def _process_with_tensorflow():
@@ -70,7 +71,7 @@ def _process_with_tensorflow():
   policy = getattr(keras.config, "dtype_policy", None) if hasattr(
       keras, "config") else getattr(
           keras.mixed_precision, "global_policy", None)
-  found = {
+  state = {
       "environment": sorted(os.environ.items()),
       "handler of TensorFlow": logging.getLogger("tensorflow").handlers,
       "warnings": len(__import__("warnings").filters),
@@ -83,7 +84,7 @@ def _process_with_tensorflow():
       "numpy": np.random.get_state(),
   }
   return dict(_process(),
-              **{name: repr(value) for name, value in found.items()})
+              **{name: repr(value) for name, value in state.items()})
 
 
 def _keras(tf_compat):
