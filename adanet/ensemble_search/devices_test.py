@@ -267,8 +267,8 @@ class DevicesTest(parameterized.TestCase):
     ended = reuse.EndedNetworks()
     one = network.Network(task, data[0], _DEVICES[0])
     ended.add("line", one)
-    self.assertIsNone(ended.taken("line", task, data[0], _DEVICES[1]))
-    self.assertIs(one, ended.taken("line", task, data[0], _DEVICES[0]))
+    self.assertIsNone(ended.borrow("line", task, data[0], _DEVICES[1]))
+    self.assertIs(one, ended.borrow("line", task, data[0], _DEVICES[0]))
 
   def test_tensors_once_on_each_device(self):
     ragged = tf.ragged.constant([[1., 2.]] * 96)
@@ -297,7 +297,7 @@ class DevicesTest(parameterized.TestCase):
 
     for names in ([], _DEVICES):
       with mock.patch.object(runtime, "gpu_names", lambda names=names: names):
-        making.made("name", Seen, making.Compiling(loss="mse"))
+        making.build_model("name", Seen, making.Compiling(loss="mse"))
     self.assertEqual([False, "auto"], given)
 
   @parameterized.parameters(

@@ -28,6 +28,10 @@ _LIBRARIES = ("keras", "numpy", "tensorflow")
 _WITH_CONFIG = (keras.optimizers.Optimizer, keras.metrics.Metric, keras.Model,
                 keras.Layer)
 _SIMPLE = (str, int, float, bool, type(None))
+# Objects of Keras that have more than a config and variables: code, or tables.
+_WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
+              "TorchModuleWrapper", "IntegerLookup", "StringLookup",
+              "TextVectorization")
 
 
 class Digest:
@@ -59,8 +63,7 @@ class Digest:
       with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Of lambdas: nobody loads this.
         text = model.to_json()
-      found = re.sub(r'"keras_history": \["[^"]*"', "", _unnumbered(
-          json.loads(text).get("config")))
+      found = _numbered_anew(json.loads(text).get("config"))
     except Exception:  # pylint: disable=broad-except
       found = self._of(function, 0)  # A class of a user without a config.
     compiled = self._of([getattr(model, "loss", None), model.optimizer], 0)
@@ -122,6 +125,57 @@ class Digest:
   def _skipped(self, value):
     self.unknown.append(words.described(value))
     return type(value).__qualname__
+
+
+def config_of_keras(model: Any) -> str | None:
+  """Returns the config of a model that is its config and its variables.
+
+  Returns None for a model with anything of the user's: a class, a function, a
+  `Lambda`, or a state that Keras counts among no variables.
+
+  Args:
+    model: `keras.Model` that is compiled; loss, metrics and optimizer count.
+  """
+  try:
+    with warnings.catch_warnings():
+      warnings.simplefilter("ignore")
+      config = json.loads(json.dumps(
+          keras.saving.serialize_keras_object(model),
+          default=keras.saving.serialize_keras_object))
+  except Exception:  # Of a user's object.  # pylint: disable=broad-except
+    return None
+  return _numbered_anew(config) if _is_of_keras(config) else None
+
+
+def _is_of_keras(config):
+  """Returns whether a part of a config names nothing that is the user's."""
+  if isinstance(config, list):
+    return all(map(_is_of_keras, config))
+  if not isinstance(config, dict):
+    return True
+  name = config.get("class_name")
+  if name is not None and not name.startswith("__keras_tensor") and (
+      name in _WITH_MORE or
+      not str(config.get("module")).startswith("keras")):
+    return False
+  # A function stands in a config as {"value": [its code, ...]}.
+  return not (isinstance(config.get("value"), list) or
+              config.get("stateful") or config.get("run_eagerly")) and all(
+                  map(_is_of_keras, config.values()))
+
+
+def _numbered_anew(config):
+  """Returns the text of a config whose names are numbered in their order.
+
+  Keras numbers automatic names by what the program has built before.
+  """
+  text = json.dumps(config, sort_keys=True)
+  names: dict[str, str] = {}
+  for name in re.findall(r'"name": "([^"]*)"', text):
+    stem = re.sub(r"_\d+$", "", name)
+    names.setdefault(name, f"{stem} {len(names)}")
+  return re.sub(r'"([^"]*)"', lambda match: (
+      f'"{names.get(match[1], match[1])}"'), text)
 
 
 def _content(cell):

@@ -119,7 +119,7 @@ class SearchEngine:
         self.made[one.key].device == device), 0))
     data = self.data[task.key.fold]
     network = self.made.pop(task.key, None) or (
-        self.lent and self.lent.taken(
+        self.lent and self.lent.borrow(
             task.key.function, task, data, device)) or (
                 network_lib.Network(task, data, device))
     network.begin(self.directory.folder(task.key))
@@ -300,7 +300,7 @@ def train_network(given: WorkerTask) -> files.NetworkRecord | None:
       _loaded(given.directory, given.data)[task.key.fold], source=given.source)
   key = (given.directory, task.key.function, given.settings)
   with devices.one_more(given.number) as device:
-    network = _of_process.taken(key, task, data, device) or (
+    network = _of_process.borrow(key, task, data, device) or (
         network_lib.Network(task, data, device))
     network.begin(folder)
     record = network.train(directory.is_stopping)

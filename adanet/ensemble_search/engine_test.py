@@ -22,7 +22,6 @@ from adanet import tf_compat
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
 from adanet.ensemble_search import network
 from adanet.testing import engines
 from adanet.testing import level
@@ -130,14 +129,6 @@ class EngineTest(parameterized.TestCase):
       is_over.set()
       thread.join()
     self._check(search)
-
-  def test_a_module_that_is_imported_meanwhile(self):
-    with making.seeded(3):
-      kept = random.random
-    random.seed(0)
-    expected = random.random()
-    random.seed(0)
-    self.assertEqual(expected, kept())
 
   def test_a_dataset_is_made_and_read_once(self):
     made, read = [], []

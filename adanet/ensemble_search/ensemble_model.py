@@ -104,7 +104,7 @@ def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
     ValueError: the function makes another model than before.
   """
   with task.seeded():
-    model = task.made()
+    model = task.build_model()
     prepare(model, x)
   problem = ("its predictions of held-out rows are others. Give the function "
              "of before, and keep values in weights of layers: Keras saves no "

@@ -21,6 +21,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import making
 from adanet.testing import keras_kinds
 from adanet.testing import level
+from adanet.tf_compat import seeds
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -153,9 +154,9 @@ class EqualityTest(parameterized.TestCase):
         group.models.items(), enumerate(data)):
       key = files.Key(0, fold, name, len(data))
       with self.subTest(key.name):
-        with making.seeded(key.seed(_SEED)), warnings.catch_warnings():
+        with seeds.seeded_thread(key.seed(_SEED)), warnings.catch_warnings():
           warnings.simplefilter("ignore")
-          model = making.made(name, function, compiling)
+          model = making.build_model(name, function, compiling)
           history = _fitted(
               model, rows, 10 if name == "stateful" else 256,
               arguments["batch_size"], callbacks())

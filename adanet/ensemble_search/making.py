@@ -5,12 +5,10 @@
 Arguments of `Model.compile` are here, too: in memory, and as JSON.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import contextlib
 import inspect
 import json
-import random
-import threading
 from typing import Any, NamedTuple
 import warnings
 
@@ -18,12 +16,8 @@ from adanet import tf_compat
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import words
 from adanet.tf_compat import runtime
-import numpy as np
 
 keras = tf_compat.keras_3
-# Python's and NumPy's generators are of the process.
-_seeding = threading.RLock()
-_MAX_SEEDS = 1000  # Of a model: one for each weight, dropout and the like.
 _SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
 _HOOKS_OF_BATCHES = [
     f"on_{part}batch_{end}" for part in ("", "train_", "test_")
@@ -152,53 +146,7 @@ def loaded(path: str, content: dict[str, Any],
   return Compiling(**found)
 
 
-def _drew_seeds_alone(seed, own):
-  """Returns whether nobody has drawn but Keras, the seeds of its layers."""
-  if not all(map(np.array_equal, np.random.get_state(),
-                 np.random.RandomState(seed).get_state())):
-    return False
-  replayed = random.Random(seed)
-  for _ in range(_MAX_SEEDS):
-    if replayed.getstate() == own.getstate():
-      return True
-    replayed.randint(1, 10**9)  # As Keras does.
-  return False
-
-
-@contextlib.contextmanager
-def seeded(seed: int) -> Iterator[Callable[[], bool]]:
-  """Seeds what Keras draws its seeds from; puts the user's states back after.
-
-  Keras draws all seeds of initializers and layers from Python's generator. This
-  thread has one of its own: others, such as Dask's, draw now and then, too.
-  Yields a function that returns whether the block has drawn such seeds alone.
-  """
-  # Nobody behind the end: a module that is imported meanwhile may keep a name.
-  threads, own = {threading.get_ident()}, random.Random(seed)
-  with _seeding:
-    states = random.getstate(), np.random.get_state()
-    functions = {name: getattr(random, name) for name in random.__all__
-                 if hasattr(own, name)}
-
-    def of_thread(name, function):
-      return lambda *args, **kwargs: (
-          getattr(own, name) if threading.get_ident() in threads else function
-      )(*args, **kwargs)
-
-    random.seed(seed)
-    np.random.seed(seed)
-    try:
-      vars(random).update({name: of_thread(name, function)
-                           for name, function in functions.items()})
-      yield lambda: _drew_seeds_alone(seed, own)
-    finally:
-      threads.clear()
-      vars(random).update(functions)
-      random.setstate(states[0])
-      np.random.set_state(states[1])
-
-
-def made(owner: str, function: Any, compiling: Compiling) -> Any:
+def build_model(owner: str, function: Any, compiling: Compiling) -> Any:
   """Returns the model that a function makes, compiled.
 
   Args:

@@ -19,6 +19,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import making
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import words
+from adanet.tf_compat import seeds
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -59,11 +60,11 @@ class NetworkTask(NamedTuple):
 
   def seeded(self) -> Any:
     """Returns the context in which the model is made and traced."""
-    return making.seeded(self.key.seed(self.seed))
+    return seeds.seeded_thread(self.key.seed(self.seed))
 
-  def made(self) -> Any:
+  def build_model(self) -> Any:
     """Returns a new model, compiled."""
-    return making.made(self.owner, self.function, self.compiling)
+    return making.build_model(self.owner, self.function, self.compiling)
 
 
 class Network:
@@ -74,8 +75,8 @@ class Network:
     device: str, the device of its variables, steps and data; None for
       TensorFlow's choice.
     model: `keras.Model`.
-    architecture: str, a digest of the model before it was built.
-    drew_seeds_alone: bool, whether nothing was drawn but seeds of Keras.
+    config: str, the model's config if the model is no more than its config and
+      its variables; otherwise None.
     check_size: int, the rows of a held-out batch.
     layouts: the `Layout` of batches that train, and of held-out ones.
     steps: `Steps`, the functions of the model.
@@ -93,9 +94,9 @@ class Network:
     """
     self.device = device
     self._begin_record(task, data)
-    with devices.scope(device), task.seeded() as drew_seeds_alone:
-      self.model = task.made()
-      self.architecture = digests.Digest().of_model(self.model, task.function)
+    with devices.scope(device), task.seeded():
+      self.model = task.build_model()
+      self.config = digests.config_of_keras(self.model)
       self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.layouts = data.layout(), data.held_out.layout(self.check_size)
       self.steps = rows_lib.Steps(
@@ -106,7 +107,6 @@ class Network:
         owner = (task.owner if len(self.layouts[0].structure) > 1 else
                  f"y=None, and {task.owner} needs labels")
         raise ValueError(f"{owner}: {words.one_line(error)}") from error
-      self.drew_seeds_alone = drew_seeds_alone()
     # What a new model has beside its own variables.
     self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
         *getattr(self.model.optimizer, "variables", ()),

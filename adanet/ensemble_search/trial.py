@@ -155,7 +155,7 @@ def _check_again(network, x, outputs, makes_several):
   """
   task, model = network.task, network.model
   with task.seeded():
-    again = task.made()
+    again = task.build_model()
     ensemble_model.prepare(again, x)
   if makes_several:
     owners = {}
