@@ -269,6 +269,14 @@ class BatchSource:
           "such as in the batches of dataset.batch(32).")
     return sizes
 
+  def steps(self) -> int | None:
+    """Returns how many batches an epoch has; None if nobody knows."""
+    if isinstance(self._data, keras.utils.PyDataset):
+      return self._data.num_batches
+    count = (int(self._data.cardinality()) if isinstance(
+        self._data, tf.data.Dataset) else -1)
+    return count if count >= 0 else None
+
   def _batches(self, epoch):
     """Yields the batches of an epoch."""
     data = self._data
@@ -354,6 +362,10 @@ class StreamData:
 
   def layout(self) -> rows_lib.Layout:
     return self.source.layout
+
+  def steps(self) -> int | None:
+    """Returns how many batches an epoch has; None if nobody knows."""
+    return self.source.steps()
 
   def calls(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Call]:
     """Yields the batches of an epoch behind the first `start` ones."""

@@ -323,12 +323,25 @@ class EngineTest(parameterized.TestCase):
     for one in search.history.networks:
       self.assertEqual("all epochs", one.ended)
 
-  def test_max_seconds(self):
+  @parameterized.parameters(level.first([
+      {"epochs": 1}, {"patience": 1}]))
+  def test_max_seconds(self, **fewer):
+    """A user who wants what there is gets it by fewer epochs, or patience."""
+    heard = []
+    fit = dict(epochs=10**6, patience=10**6, callbacks=lambda: [
+        keras.callbacks.LambdaCallback(
+            on_train_begin=lambda logs: heard.append("begin"),
+            on_train_end=lambda logs: heard.append("end"))])
     folder = self.create_tempdir().full_path
-    search = fitted(folder, epochs=10**6, patience=10**6, max_seconds=.5)
+    search = fitted(folder, **fit, max_seconds=.5)
     self.assertFalse(any(one.ended for one in search.history.networks))
     with self.assertRaisesRegex(ValueError, "^No network has ended yet"):
       print(search.model)
+    self.assertEqual(["begin"] * len(search.history.networks), heard)
+    heard.clear()
+    search = fitted(folder, **{**fit, **fewer})
+    self.assertIn("val_loss", search.history.ensemble)
+    self.assertEqual(["begin", "begin", "end", "end"], sorted(heard))
 
   @parameterized.named_parameters(*level.first([
       ("model", {"models": {"small": big, "big": big}}, {},

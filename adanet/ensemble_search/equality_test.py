@@ -144,7 +144,7 @@ class EqualityTest(parameterized.TestCase):
           batch_size=32, validation_data=None, validation_split=.2,
           sample_weight=None, class_weight=None, folds=None, seed=_SEED),
                    **group.fit}
-      callbacks = arguments.pop("callbacks", list)
+      callbacks = arguments.pop("callbacks", None)
       data, _ = data_lib.checked(group.x, group.y, **arguments)
     networks = {one.name: one for one in search.history.networks}
     compiling = making.Compiling(
@@ -159,9 +159,11 @@ class EqualityTest(parameterized.TestCase):
           model = making.build_model(name, function, compiling)
           history = _fitted(
               model, rows, 10 if name == "stateful" else 256,
-              arguments["batch_size"], callbacks())
+              arguments["batch_size"],
+              making.made_callbacks(callbacks, key.name))
         network = networks[key.name]
         self.assertEqual(len(history["val_loss"]), len(network.epochs))
+        self.assertSameElements(history, network.epochs[0])
         trained = search.network(key.name)
         # Keras's files have LoRA's matrices as a part of the kernel.
         path = os.path.join(self.create_tempdir().full_path, "m.weights.h5")

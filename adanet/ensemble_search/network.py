@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import contextlib
 import time
 from typing import Any, NamedTuple
+import warnings
 
 from adanet import tf_compat
 from adanet.ensemble_search import devices
@@ -30,6 +31,17 @@ _FIRST_STEPS = 32
 
 # Is called with the key of a network, and its record so far.
 Report = Callable[[files.Key, files.NetworkRecord], None]
+
+
+class _LastCallback(keras.callbacks.Callback):
+  """Keeps the logs of an epoch with what the user's callbacks have added.
+
+  Attributes:
+    logs: dict.
+  """
+
+  def on_epoch_end(self, epoch, logs=None):
+    self.logs = logs
 
 
 class NetworkTask(NamedTuple):
@@ -84,7 +96,10 @@ class Network:
   """
 
   def __init__(self, task: NetworkTask, data: Any, device: str | None = None):
-    """Makes the model, and traces its functions; the data are not read yet.
+    """Builds the model, and traces its functions; the data are not read yet.
+
+    With callbacks, the functions are traced by `begin`, as Model.fit does after
+    `on_train_begin`.
 
     Call it in the thread that Keras's settings are of. The functions may run in
     any other. `data` are `RowData` or `StreamData`.
@@ -99,18 +114,40 @@ class Network:
       self.config = digests.config_of_keras(self.model)
       self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.layouts = data.layout(), data.held_out.layout(self.check_size)
-      self.steps = rows_lib.Steps(
-          self.model, *self.layouts, task.key.seed(task.seed))
-      try:
-        self.steps.trace()
-      except Exception as error:
-        owner = (task.owner if len(self.layouts[0].structure) > 1 else
-                 f"y=None, and {task.owner} needs labels")
-        raise ValueError(f"{owner}: {words.one_line(error)}") from error
+      self._renew_steps()
+      with self._named_errors():
+        self.steps.build()
+        if task.callbacks is None:
+          self.steps.trace()
     # What a new model has beside its own variables.
     self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
         *getattr(self.model.optimizer, "variables", ()),
         *self.model.metrics_variables)]
+
+  def trace(self) -> None:
+    """Traces the model as the model is now, where callbacks may change it.
+
+    Call it in the thread that Keras's settings are of.
+    """
+    if self.task.callbacks is not None:
+      self._renew_steps()
+      with devices.scope(self.device), self.task.seeded(), self._named_errors():
+        self.steps.build()
+        self.steps.trace()
+
+  def _renew_steps(self):
+    self.steps = rows_lib.Steps(
+        self.model, *self.layouts, self.task.key.seed(self.task.seed))
+
+  @contextlib.contextmanager
+  def _named_errors(self):
+    """Names the model in errors of a trace."""
+    try:
+      yield
+    except Exception as error:
+      owner = self.task.owner if len(self.layouts[0].structure) > 1 else (
+          f"y=None, and {self.task.owner} needs labels")
+      raise ValueError(f"{owner}: {words.one_line(error)}") from error
 
   def _begin_record(self, task: NetworkTask, data: Any) -> None:
     self.task = task
@@ -134,29 +171,44 @@ class Network:
 
   @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
-    """Goes on from the files of its folder, if that has any."""
+    """Goes on from the files of its folder, if that has any.
+
+    Call it in the thread that Keras's settings are of.
+    """
     self._folder, self._saved = folder, time.monotonic()
     files.remove_unfinished(folder.path)
     model, record = self.model, folder.running()
     if record is not None and folder.has_state(record):
       self.record = record
-      if record.epochs:
-        folder.load(model, record.saved_file(files.BEST))
-        self._best = model.get_weights()
-      folder.load(model, record.saved_file(files.LAST))
-      for variable, value in zip(_states(model), record.states):
-        variable.assign(np.asarray(value, variable.dtype))
-      # This call of fit may have fewer epochs, or less patience.
-      self._end_if_over()
-    if self.record.ended:
-      return
+      if self.task.callbacks is not None:  # They may look at the model.
+        self._load_state()
+    self._last_callback = _LastCallback()
     self._callbacks = keras.callbacks.CallbackList(
-        making.made_callbacks(self.task.callbacks, self.task.key.name),
-        model=model, verbose=0, epochs=self.task.epochs, steps=None)
+        [*making.made_callbacks(self.task.callbacks, self.task.key.name),
+         self._last_callback], model=model, verbose=0, epochs=self.task.epochs,
+        steps=self._data.steps())
     model.stop_training = False
     self._callbacks.on_train_begin()
-    if self.record.step:
+    self.trace()
+    if self.record is record:
+      self._load_state()
+      # This call of fit may have fewer epochs, or less patience.
+      self._end_if_over()
+    if self.record.step and not self.record.ended:
       self._callbacks.on_epoch_begin(len(self.record.epochs))
+
+  def _load_state(self):
+    """Gives the model the values that were saved last."""
+    model, record = self.model, self.record
+    with warnings.catch_warnings():
+      # An optimizer has no variables before the trace.
+      warnings.filterwarnings("ignore", message="Skipping variable loading")
+      if record.epochs:
+        self._folder.load(model, record.saved_file(files.BEST))
+        self._best = model.get_weights()
+      self._folder.load(model, record.saved_file(files.LAST))
+    for variable, value in zip(_states(model), record.states):
+      variable.assign(np.asarray(value, variable.dtype))
 
   @devices.on_own_device
   def train(self, is_stopped: Callable[[], bool],
@@ -168,6 +220,8 @@ class Network:
         if not self.take(flat, rows, is_stopped):
           self.save()
           return None
+        if self.model.stop_training:
+          break
       self.end_epoch()
       report(self.task.key, self.record)
       if not self.record.ended and is_stopped():
@@ -178,17 +232,22 @@ class Network:
   @devices.on_own_device
   def take(self, flat: list, rows: np.ndarray, is_stopped: Callable[[], bool]
           ) -> bool:
-    """Takes a step for each batch; returns False if it was stopped before."""
+    """Takes a step for each batch; returns False if it was stopped before.
+
+    A callback that stops training before the first step of an epoch leaves that
+    one step, as in Model.fit.
+    """
     record = self.record
     if not record.step:
       self.model.reset_metrics()
       self._callbacks.on_epoch_begin(len(record.epochs))
     done = 0
-    while done < len(rows):
+    while done < len(rows) and not (self.model.stop_training and record.step):
       if is_stopped():
         return False
       began = time.monotonic()
-      some = rows[done:done + self._steps_of_call]
+      some = rows[done:done + (
+          1 if self.model.stop_training else self._steps_of_call)]
       # The values are there when the call has ended.
       self._logs = keras.tree.map_structure(
           np.asarray, self._called(self.steps.train, flat, some))
@@ -233,9 +292,13 @@ class Network:
     record.step = 0
     # Before EarlyStopping, as in a list of callbacks that ends in it.
     self._callbacks.on_epoch_end(len(record.epochs), logs)
-    best = record.best_loss
-    record.epochs.append(rows_lib.flat_logs(logs))
-    if best is None or logs["val_loss"] < best:
+    logs = _to_json(self._last_callback.logs)
+    if not isinstance(logs.get("val_loss"), float):
+      raise ValueError(
+          f"callbacks: logs[\"val_loss\"] is {logs.get('val_loss')} after "
+          "on_epoch_end: expected the number by which a network is stopped.")
+    record.epochs.append(logs)
+    if record.best_loss is None or logs["val_loss"] < record.best_loss:
       record.best_epoch = len(record.epochs)
       self._best = self.model.get_weights()
     self._end_if_over()
@@ -353,6 +416,14 @@ def _states(model):
               one for layer in layers(model)
               if getattr(layer, "lora_enabled", False)
               for one in layer.weights]
+
+
+def _to_json(logs):
+  """Returns logs as JSON has them: numbers as float, and arrays as lists."""
+  numbers = {name: float(value) for name, value in logs.items()
+             if np.ndim(value) == 0 and not isinstance(value, str)}
+  return numbers | {name: np.asarray(value).tolist()
+                    for name, value in logs.items() if name not in numbers}
 
 
 def layers(model: Any) -> Iterator[Any]:

@@ -249,6 +249,10 @@ class RowData:
   def layout(self) -> Layout:
     return self.trained.layout(self.batch_size)
 
+  def steps(self) -> int:
+    """Returns how many batches an epoch has."""
+    return -(-len(self.trained.rows) // self.batch_size)
+
   def order(self, epoch: int) -> np.ndarray:
     """Returns the rows of an epoch: for all networks in the same order."""
     return np.random.RandomState([self.seed, epoch]).permutation(
@@ -319,8 +323,13 @@ class Steps:
     self.check_batches = self._stepping("test_step", checked)
     self.predict = self._traced(self._predicted, checked, [checked.size])
 
+  def build(self) -> None:
+    """Traces `check`, which makes the variables of a model that has none."""
+    if not self._is_eager:
+      self.check = self.check.get_concrete_function()
+
   def trace(self) -> None:
-    """Traces all functions, in the order that needs one trace each.
+    """Traces the other functions, in the order that needs one trace each.
 
     TensorFlow warns of functions that are traced when they are called, and a
     call of a `ConcreteFunction` costs a third.
@@ -328,7 +337,6 @@ class Steps:
     model = self._model
     if self._is_eager:
       return
-    self.check = self.check.get_concrete_function()
     if model.built and model.optimizer is not None and is_of_keras(
         model, "train_step"):
       model.optimizer.build(model.trainable_variables)

@@ -65,6 +65,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
   for i, (task, makes_several) in enumerate(_next_tasks(tasks, directory)):
     network = network_lib.Network(
         task, data[task.key.fold], devices.least_loaded((), i))
+    network.trace()
     model = network.model
     _check_sizes(task.owner, model, data)
     _check_own(owners, task.owner, model)
@@ -83,7 +84,9 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
     if given.loss is None:
       compiled = _same_loss(compiled, task.owner, model)
     size = model.count_params()
-    if not made or kept + size < _MAX_KEPT_VALUES:
+    # With callbacks, a network is traced after their on_train_begin.
+    if task.callbacks is None and (
+        not made or kept + size < _MAX_KEPT_VALUES):
       made[task.key] = network
       kept += size
   compiling = given if given.loss is not None else making.Compiling(

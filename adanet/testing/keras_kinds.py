@@ -407,21 +407,67 @@ UNLIKE = Group({"constant": dense(_Scaled), "own_step": OwnLoop}, "mse", X, Y,
                {"folds": 3}, loads=False)
 
 
-class _Halving(keras.callbacks.Callback):
-  """Changes all that a callback may: the rate, weights, logs, and the end."""
+class Penalized(keras.Model):
+  """Has a penalty whose weight `call` reads."""
+
+  def __init__(self):
+    super().__init__()
+    self.hidden, self.last = L.Dense(8, "tanh"), L.Dense(1)
+    self.weight = 5.
+
+  def call(self, inputs):
+    hidden = self.hidden(inputs)
+    self.add_loss(self.weight * ops.mean(hidden ** 2))
+    return self.last(hidden)
+
+
+class _Callback(keras.callbacks.Callback):
+  """Changes what a callback may, by what it is told to do.
+
+  Attributes:
+    kind: str, a key of `_CHANGED`.
+  """
+
+  def __init__(self, kind):
+    super().__init__()
+    self.kind = kind
+
+  def on_train_begin(self, logs=None):
+    if self.kind == "trainable":
+      self.model.layers[0].trainable = False
+    elif self.kind == "clipnorm":
+      self.model.optimizer.clipnorm = 1e-3
+    elif self.kind == "attribute":
+      self.model.weight = 0.
+    elif self.kind == "rate":
+      self.model.optimizer.learning_rate = .02
+    elif self.kind == "stopped":
+      self.model.stop_training = True
 
   def on_epoch_begin(self, epoch, logs=None):
-    self.model.optimizer.learning_rate = .01 / 2**epoch
+    if self.kind == "called":
+      self.model.optimizer.learning_rate = .01 / 2**epoch
+    self.model.stop_training |= self.kind == "one_step" and epoch == 1
 
   def on_epoch_end(self, epoch, logs=None):
-    self.model.layers[-1].bias.assign_add([.01])
-    logs["val_more"] = logs["val_loss"] + 1
-    self.model.stop_training = epoch == 1
+    if self.kind == "called":
+      self.model.layers[-1].bias.assign_add([.01])
+      logs["val_more"] = logs["val_loss"] + 1
+      self.model.stop_training = epoch == 1
+    elif self.kind == "logs":
+      logs.update(text="a", count=np.int64(epoch), several=np.arange(2.),
+                  val_loss=float(epoch))  # The first epoch is the best.
+    elif self.kind == "nan":
+      logs["val_loss"] = float(epoch or "nan")
 
 
+_CHANGED = ("called", "trainable", "clipnorm", "attribute", "rate", "logs",
+            "nan", "stopped", "one_step")
 CALLBACKS = Group(
-    {"called": dense()}, "mse", X, Y, {"callbacks": lambda: [
-        _Halving(), keras.callbacks.ReduceLROnPlateau(patience=1)]})
+    {kind: Penalized if kind == "attribute" else dense()
+     for kind in _CHANGED}, "mse", X, Y, {"callbacks": lambda name: [
+         _Callback(name.split(",")[0]),
+         keras.callbacks.ReduceLROnPlateau(patience=1)]}, loads=False)
 
 GROUPS = {name.lower(): value for name, value in list(globals().items())
           if isinstance(value, Group)}
