@@ -251,7 +251,9 @@ def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
 
 
 def not_finite(batch: Any) -> tuple[str, np.ndarray]:
-  """Returns words about the first array that has NaN, and rows that have it.
+  """Returns words about the first array that has NaN or infinity, or "".
+
+  Returns the rows that have these, too.
 
   Args:
     batch: `(x, y, weights)` of arrays, or its beginning.
@@ -265,8 +267,7 @@ def not_finite(batch: Any) -> tuple[str, np.ndarray]:
         rows = np.unique(owners[~np.isfinite(
             values.reshape(len(values), -1)).all(1)]).astype(np.int32)
         kind = "NaN" if np.isnan(values).any() else "infinity"
-        return (f"{name} has {kind} in {len(rows)} of {int(array.shape[0])} "
-                "rows", rows)
+        return f"{name} has {kind}", rows
   return "", np.zeros([0], np.int32)
 
 

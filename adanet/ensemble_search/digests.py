@@ -63,7 +63,7 @@ class Digest:
       with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Of lambdas: nobody loads this.
         text = model.to_json()
-      found = _numbered_anew(json.loads(text).get("config"))
+      found = number_anew(json.loads(text).get("config"))
     except Exception:  # pylint: disable=broad-except
       found = self._of(function, 0)  # A class of a user without a config.
     compiled = self._of([getattr(model, "loss", None), model.optimizer], 0)
@@ -144,7 +144,7 @@ def config_of_keras(model: Any) -> str | None:
           default=keras.saving.serialize_keras_object))
   except Exception:  # Of a user's object.  # pylint: disable=broad-except
     return None
-  return _numbered_anew(config) if _is_of_keras(config) else None
+  return number_anew(config) if _is_of_keras(config) else None
 
 
 def _is_of_keras(config):
@@ -164,7 +164,7 @@ def _is_of_keras(config):
                   map(_is_of_keras, config.values()))
 
 
-def _numbered_anew(config):
+def number_anew(config: Any) -> str:
   """Returns the text of a config whose names are numbered in their order.
 
   Keras numbers automatic names by what the program has built before.

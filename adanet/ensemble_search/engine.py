@@ -9,31 +9,24 @@ Each engine divides its networks among the GPUs of the process that trains them.
 from collections.abc import Iterator
 from concurrent import futures
 import dataclasses
-import functools
-import mmap
 import os
-import pickle
 import threading
 import time
 from typing import Any
-import uuid
 
-from adanet import tf_compat
+from adanet import log
 from adanet.ensemble_search import devices
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import reuse
 from adanet.ensemble_search import words
-from adanet.tf_compat import runtime
-import numpy as np
+from adanet.ensemble_search import workers
 
 # A dataset is read once for so many networks.
 _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
-_DATA = "data.pickle"
-# Of a worker of an executor.
-_of_process = reuse.EndedNetworks()
+# Without an epoch of any worker.
+_SILENT_SECS = 60.
 
 
 class Stop:
@@ -63,6 +56,9 @@ class SearchEngine:
     made: dict with networks that were made before; each is taken out.
     lent: networks that have ended, for others of their functions; None where a
       function makes one network alone.
+    sent: `workers.Sent`, what workers of an executor get; None without one.
+    signed: dict, as `trial.TrialResult` has it.
+    has_sent_data: bool, whether workers can read the data.
   """
   data: list
   directory: files.Directory
@@ -70,6 +66,9 @@ class SearchEngine:
   report: network_lib.Report
   made: dict[files.Key, network_lib.Network]
   lent: reuse.EndedNetworks | None
+  sent: workers.Sent | None = None
+  signed: dict = dataclasses.field(default_factory=dict)
+  has_sent_data: bool = False
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
            ) -> Iterator[tuple[files.Key, files.NetworkRecord]]:
@@ -183,130 +182,58 @@ class SearchEngine:
     return True
 
   def _on_executor(self, tasks, executor):
-    """Trains networks by the workers of an executor; see `_result`."""
-    running = {}  # The key of each future.
+    """Trains networks by the workers of an executor."""
+    running = {}  # The key of each future; None for the first, a check.
     shown = {}  # How many epochs of each key.
+    heard = time.monotonic()
     try:
+      self._send_data()
+      if self.sent.check is not None:
+        running[self.sent.check] = None
       for number, task in enumerate(tasks):
-        running[executor.submit(train_network, WorkerTask(
-            number, task, making.settings(), str(self.directory.path),
-            self._saved_data, self.data[0].source))] = task.key
+        running[workers.submit(
+            executor, workers.train_network, workers.WorkerTask(
+                number, task.key, str(self.directory.path), self.sent.name,
+                task.copies, self.signed[task.key.function]))] = task.key
       while running:
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                                futures.FIRST_COMPLETED)
         if self.stop.is_set():
           self.directory.stop()
-        for key in running.values():
+        for key in filter(None, running.values()):
           record = self.directory.folder(key).running()
           if record is not None and len(record.epochs) > shown.get(key, 0):
             shown[key] = len(record.epochs)
             self.report(key, record)
-        for future in done:
+            heard = time.monotonic()
+        # The check first: its error tells more.
+        for future in sorted(done, key=lambda done: running[done] is not None):
           key = running.pop(future)
+          heard = time.monotonic()
           record = _result(key, future)
-          if record is not None:
+          if record is not None and key is not None:
             yield key, record
-    except BaseException:
+        if time.monotonic() - heard > _SILENT_SECS:
+          heard = time.monotonic()
+          names = [key.name for key in running.values() if key is not None]
+          log.warning(
+              "The workers of executor have told of no epoch for %d s. Waiting "
+              "for %s%s.", _SILENT_SECS, ", ".join(names[:3]),
+              f" and {len(names) - 3} more" if len(names) > 3 else "")
+    except BaseException as error:
       self.directory.stop()
       for future in running:
         future.cancel()
       futures.wait(running, 60)
+      if isinstance(error, futures.BrokenExecutor):  # Of submit.
+        raise _died("", error) from error
       raise
 
-  @functools.cached_property
-  def _saved_data(self):
-    """Writes all arrays to a file, once for all iterations; returns its name.
-
-    Raises a TypeError about a dataset.
-    """
-    source = self.data[0].source
-    if source is not None and isinstance(
-        source.given, tf_compat.v2.data.Dataset):
-      raise TypeError(f"{source.name} is a tf.data.Dataset, which an executor "
-                      "cannot send: give a function that makes and returns it.")
-    with files.written(self.directory.path / _DATA) as temporary:
-      with open(temporary, "wb") as file:
-        _DataPickler(file).dump([
-            dataclasses.replace(one, source=None) for one in self.data])
-    return uuid.uuid4().hex
-
-
-class _DataPickler(pickle.Pickler):
-  """Writes data; a memmap stays in the user's own file."""
-
-  def reducer_override(self, obj):
-    if isinstance(obj, np.memmap) and isinstance(obj.base, mmap.mmap) and (
-        obj.filename and obj.flags.c_contiguous):
-      return np.memmap, (
-          obj.filename, obj.dtype, "r", obj.offset, obj.shape)
-    return NotImplemented
-
-
-@functools.lru_cache(maxsize=1)
-def _loaded(directory, name):
-  """Returns the data of a search, whose tensors this process has once."""
-  del name  # Another one for each call of fit.
-  with open(os.path.join(directory, _DATA), "rb") as file:
-    return pickle.load(file)
-
-
-@dataclasses.dataclass
-class WorkerTask:
-  """What a worker of an executor gets.
-
-  Attributes:
-    number: int, which of the tasks this is: workers that see the same GPUs
-      begin with different ones.
-    task: what to train.
-    settings: dict, `making.settings` of the user's program.
-    directory: str, the folder of the search.
-    data: str, the name of the data: another one for each call of `fit`.
-    source: the `BatchSource` of `StreamData`, or None.
-  """
-  number: int
-  task: network_lib.NetworkTask
-  settings: dict[str, Any]
-  directory: str
-  data: str
-  source: Any
-
-  def __reduce__(self):
-    # The attributes are read afterwards: an optimizer makes its variables then,
-    # for which TensorFlow initializes the GPUs.
-    return _worker_task, (), self.__dict__
-
-
-def _worker_task():
-  runtime.grow_gpu_memory()
-  return WorkerTask.__new__(WorkerTask)
-
-
-def train_network(given: WorkerTask) -> files.NetworkRecord | None:
-  """Trains a network in a worker of an executor.
-
-  Returns:
-    The record; None if the search was stopped.
-  """
-  task = given.task
-  making.set_settings(given.settings)
-  directory = files.Directory(given.directory)
-  folder = directory.folder(task.key)
-  found = folder.record()
-  if found is not None:
-    return found
-  if directory.is_stopping():
-    return None
-  data = dataclasses.replace(
-      _loaded(given.directory, given.data)[task.key.fold], source=given.source)
-  key = (given.directory, task.key.function, given.settings)
-  with devices.one_more(given.number) as device:
-    network = _of_process.borrow(key, task, data, device) or (
-        network_lib.Network(task, data, device))
-    network.begin(folder)
-    record = network.train(directory.is_stopping)
-  if record is not None and (task.key.folds > 1 or task.key.iteration):
-    _of_process.add(key, network)
-  return record
+  def _send_data(self):
+    """Writes all arrays to a file, once for all iterations."""
+    if not self.has_sent_data:
+      self.has_sent_data = True
+      workers.send_data(self.directory, self.data)
 
 
 def _result(key, future):
@@ -314,7 +241,7 @@ def _result(key, future):
 
   Raises:
     RuntimeError: it died.
-    ValueError: the task cannot be sent, or its training raised an error.
+    ValueError: its training raised an error.
   """
   try:
     return future.result()
@@ -322,15 +249,15 @@ def _result(key, future):
     # The class of Dask, which need not be installed.
     if isinstance(error, (futures.BrokenExecutor, ConnectionError)) or (
         type(error).__name__ == "KilledWorker"):
-      raise RuntimeError(
-          f"A worker of executor died while it trained {key.name}: "
-          f"{words.one_line(error)} What was trained is in the directory: call "
-          "fit again with another executor to go on.") from error
-    if "pickle" not in str(error).lower() or not isinstance(error, (
-        pickle.PicklingError, AttributeError, TypeError, ImportError)):
-      raise
-    raise ValueError(
-        f"models[{key.function!r}] cannot be sent to a worker: "
-        f"{words.one_line(error)} Define the function at the top of a module, "
-        "or use an executor that sends any function, such as Dask's."
-    ) from error
+      raise _died("" if key is None else f" while it trained {key.name}",
+                  error) from error
+    raise
+
+
+def _died(when, error):
+  """Returns the error about a worker that died."""
+  return RuntimeError(
+      f"A worker of executor died{when}: {words.one_line(error)} What was "
+      "trained is in the directory: call fit again with another executor to go "
+      "on. A program whose pool spawns processes needs if __name__ == "
+      "\"__main__\".")

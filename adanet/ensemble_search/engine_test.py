@@ -214,7 +214,9 @@ class EngineTest(parameterized.TestCase):
         time.sleep(.02)
       # It trains: a second one is refused.
       if program.poll() is None:
-        with self.assertRaisesRegex(ValueError, "another program trains this"):
+        with self.assertRaisesRegex(
+            ValueError, f"^directory='{folder}' is in use by process "
+            f"{program.pid} on host .* since .*: wait for its end, stop it"):
           fitted(folder)
       program.kill()
     self._check(fitted(folder))
@@ -264,8 +266,8 @@ class EngineTest(parameterized.TestCase):
         return future
 
     with self.assertRaisesRegex(
-        RuntimeError, "^A worker of executor died while it trained .*: 4 "
-        "workers died. What was trained is in the directory: call fit again"):
+        RuntimeError, "^A worker of executor died: 4 workers died. What was "
+        "trained is in the directory: call fit again"):
       fitted(self.create_tempdir().full_path, executor=Losing())
 
   @parameterized.parameters(level.first(["last.weights.h5", "network.json"]))

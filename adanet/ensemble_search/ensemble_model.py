@@ -3,9 +3,7 @@
 """The ensemble as one functional Keras model, made of public layers."""
 
 from collections.abc import Mapping
-import os
 import re
-import tempfile
 from typing import Any, NamedTuple
 import warnings
 
@@ -13,6 +11,7 @@ from adanet import tf_compat
 from adanet.ensemble_search import files
 from adanet.ensemble_search import judge
 from adanet.ensemble_search import making
+from adanet.ensemble_search import models
 from adanet.ensemble_search import network
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import words
@@ -98,7 +97,10 @@ def _whole(spec, parts):
 
 
 def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
-  """Returns a trained model: made again by its function, with its values.
+  """Returns a trained model: built again by its function, with its values.
+
+  A layer that was made outside of the function stays as it is. Where the layer
+  has other values than when the network trained, the model gets a copy.
 
   Raises:
     ValueError: the function makes another model than before.
@@ -106,6 +108,9 @@ def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
   with task.seeded():
     model = task.build_model()
     prepare(model, x)
+  with task.seeded():
+    ids = set(map(id, models.parts(task.build_model())))
+  outer = [part for part in models.parts(model) if id(part) in ids]
   problem = ("its predictions of held-out rows are others. Give the function "
              "of before, and keep values in weights of layers: Keras saves no "
              "tf.Variable.")
@@ -113,7 +118,15 @@ def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
       warnings.filterwarnings("ignore", message="Skipping variable loading")
-      folder.load(model, files.BEST)
+      if _load(model, folder, outer):
+        model = models.copy_layers(model, set(map(id, outer)))
+        ids = set(map(id, models.parts(model)))
+        outer = [part for part in outer if id(part) in ids]
+        if _load(model, folder, outer):
+          names = [part.name for part in outer if hasattr(part, "call")]
+          raise ValueError(
+              f"the layer {', '.join(names)} outside of the function has other "
+              "values now. Give it those of before, or make it in the function.")
     if predicts(model, x, folder.predictions().outputs):
       return model
   except files.DamagedFileError:
@@ -122,6 +135,22 @@ def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
     problem = words.one_line(error)
   raise ValueError(f"{task.owner} makes another model than the one that was "
                    f"trained: {problem}")
+
+
+def _load(model, folder, outer):
+  """Loads the best values; returns whether variables in `outer` had others.
+
+  These variables are as before.
+  """
+  variables = [part for part in outer if isinstance(part, keras.Variable)]
+  before = list(map(keras.ops.convert_to_numpy, variables))
+  folder.load(model, files.BEST)
+  differ = False
+  for variable, value in zip(variables, before):
+    if not np.array_equal(keras.ops.convert_to_numpy(variable), value):
+      differ = True
+      variable.assign(value)
+  return differ
 
 
 def prepare(model: Any, x: Any) -> None:
@@ -142,13 +171,13 @@ def predicts(model: Any, x: Any, expected: list) -> bool:
   Weights alone do not tell a `relu` from a `tanh`.
   """
   rows = rows_lib.flat_arrays(x)[0].shape[0]
-  if (network.fixed_size(model) or rows) != rows:
+  if (models.fixed_size(model) or rows) != rows:
     return True
 
   def predicted(x):
-    network.reset_states(model)
+    models.reset_states(model)
     found = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
-    network.reset_states(model)
+    models.reset_states(model)
     return [np.asarray(one, other.dtype) for one, other in zip(found, expected)]
 
   def is_apart(one, other):
@@ -168,27 +197,28 @@ def predicts(model: Any, x: Any, expected: list) -> bool:
               rows_lib.readable(one)(tf.range(half))), x)), found))
 
 
-def inputs(layout: rows_lib.Layout, members: list) -> Any:
+def inputs(layout: rows_lib.Layout, members: list, open_axes: Any = ()) -> Any:
   """Returns an `Input` for each array of x.
 
-  A length is unknown where all members that name one leave it open.
+  Args:
+    layout: `Layout` of x.
+    members: list of models.
+    open_axes: pairs of the number of an array and an axis of any length.
   """
   given = layout.packed(layout.specs)[0]
   names = _names(given)
-  shapes = [_own_shapes(model, given) for model in members]
+  # A Sequential may have its size from the rows that it was built on.
+  sizes = {models.fixed_size(model) for model in members
+           if not isinstance(model, keras.Sequential)} - {None}
   flat: list[Any] = []
   for i, spec in enumerate(keras.tree.flatten(given)):
     if spec is None:
       flat.append(None)
       continue
-    shape = list(spec.shape)
-    known = [one[i] for one in shapes if one and len(one[i]) == len(shape)]
-    for axis in range(len(shape)):
-      sizes = {one[axis] for one in known}
-      if sizes == {None}:
-        shape[axis] = None
-      elif axis == 0 and len(sizes - {None}) == 1:
-        shape[0] = (sizes - {None}).pop()
+    shape = [None if (i, axis) in open_axes else size
+             for axis, size in enumerate(spec.shape)]
+    if len(sizes) == 1:
+      (shape[0],) = sizes
     flat.append(keras.Input(
         batch_shape=shape, dtype=spec.dtype.name, name=names and names[i],
         sparse=isinstance(spec, tf.SparseTensorSpec) or None,
@@ -205,102 +235,94 @@ def _names(given):
   return keras.tree.flatten({key: key for key in given})
 
 
-def _own_shapes(model, given):
-  """Returns the shapes of a model's own inputs, in the order of x, or None."""
+def _open_axes(members, x):
+  """Returns the axes of the arrays of x that may have any length.
+
+  All members take arrays that are longer by one.
+  """
+  flat = keras.tree.flatten(x)
+  return [(i, axis) for i, array in enumerate(flat)
+          if isinstance(array, tf.Tensor) for axis in range(1, array.ndim)
+          if all(_takes_longer(model, x, flat, i, axis) for model in members)]
+
+
+def _takes_longer(model, x, flat, i, axis):
+  """Returns whether a model takes rows that are longer along an axis."""
+  array = flat[i]
+  longer = tf.concat([array, tf.gather(array, [array.shape[axis] - 1],
+                                       axis=axis)], axis)
   try:
-    own = model.input
-  except (AttributeError, ValueError):  # It was never called on an Input.
-    return None
-  flat = keras.tree.flatten(own)
-  if len(flat) != len(keras.tree.flatten(given)):
-    return None
-  if isinstance(given, Mapping) and not isinstance(own, Mapping):
-    by_name = {one.name: one for one in flat}
-    if set(by_name) != set(given):
-      return None
-    flat = keras.tree.flatten({key: by_name[key] for key in given})
-  return [tuple(one.shape) for one in flat]
-
-
-def _with_own_layers(model, known):
-  """Returns a model whose layers no other member has.
-
-  Layers that were made outside of the functions, frozen or adapted to data, are
-  in several members, and Keras's files would have their weights once.
-
-  Args:
-    model: `keras.Model`.
-    known: set with the ids of the layers and variables of the other members; it
-      gets those of this one.
-  """
-  def own(layer):
-    if not known.intersection(map(id, (layer, *_parts(layer)))):
-      return layer
-    is_model = isinstance(layer, keras.Model)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), (
-        keras.saving.custom_object_scope({type(layer).__name__: type(layer)})):
-      warnings.simplefilter("ignore")  # A Sequential has no Input of its own.
-      path = os.path.join(folder, "layer.keras")
-      (layer if is_model else keras.Sequential([layer])).save(path)
-      copy = keras.saving.load_model(path, compile=False, safe_mode=False)
-    return copy if is_model else copy.layers[0]
-
-  # Keras copies no model of a user's own class, and needs no copy of Inputs.
-  if type(model).__module__.startswith("keras.") and not model.run_eagerly and (
-      known.intersection(map(id, _parts(model)))):
-    try:
-      model = keras.models.clone_model(model, clone_function=own)
-    except Exception:  # Not in a file either.  # pylint: disable=broad-except
-      pass
-  known.update(map(id, _parts(model)))
-  return model
-
-
-def _parts(layer):
-  """Returns the layers inside of a layer, and its variables.
-
-  By its variables, the layer in a wrapper such as `TimeDistributed` is known.
-  Operations such as a cast have none.
-  """
-  return [*network.layers(layer), *getattr(layer, "variables", ())]
+    with models.kept_states(model):
+      model(keras.tree.pack_sequence_as(x, [*flat[:i], longer, *flat[i + 1:]]))
+    return True
+  except Exception:  # Of any layer.  # pylint: disable=broad-except
+    return False
 
 
 def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
-             compiling: making.Compiling, names: list[str] | None) -> Any:
-  """Returns the model whose outputs are the members' weighted sums."""
-  x = inputs(layout, [model for _, _, model in members])
-  sums: list[list] = []
-  structure = None
-  known = {one.name for one in rows_lib.flat_arrays(x)}
+             compiling: making.Compiling, names: list[str] | None,
+             x: Any = None) -> Any:
+  """Returns the model whose outputs are the members' weighted sums.
+
+  Args:
+    members: list of `EnsembleMember`.
+    layout: `Layout` of x.
+    compiling: what the ensemble is compiled with.
+    names: names of the outputs, or None.
+    x: some rows, for an ensemble that takes what all members take; None for an
+      ensemble that takes rows of the shapes of the data.
+  """
   # Those of outputs are the user's: names of losses and metrics.
-  taken = known.union(names or ())
+  taken = {*(_names(layout.packed(layout.specs)[0]) or ()), *(names or ())}
   layers: set[int] = set()
-  for name, weight, model in members:
+  for i, (name, weight, model) in enumerate(members):
     # TensorFlow takes few characters in names.
     name = re.sub("[^A-Za-z0-9_.-]+", "_", name).strip("_.-") or "member"
     while name in taken:
       name += "_"
     taken.add(name)
-    model = _with_own_layers(model, layers)
+    model = models.copy_layers(model, layers)
+    layers.update(map(id, models.parts(model)))
     model.name = name
     # Else a file could be read only with the losses of all members.
     model.compiled = False
-    structure = model(x)
-    # Layers, and not operators: a file in the format .h5 has layers only.
-    sums.append([
-        keras.layers.Rescaling(weight, dtype=_dtype(one))(one)
-        if len(members) > 1 else one for one in keras.tree.flatten(structure)])
-  flat = []
-  for name, some in zip(judge.named_outputs(sums[0], names), zip(*sums)):
-    kind = {"name": name + "_" * (name in known), "dtype": _dtype(some[0])}
-    flat.append(keras.layers.Add(**kind)(list(some)) if len(some) > 1 else
-                keras.layers.Identity(**kind)(some[0]))
-  model = keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
-                      name="ensemble")
+    members = [*members[:i], EnsembleMember(name, weight, model),
+               *members[i + 1:]]
+  open_axes = [] if x is None else _open_axes(
+      [model for _, _, model in members], x)
+  try:
+    model = _functional(members, layout, names, open_axes)
+  except Exception:  # A layer needs a length.  # pylint: disable=broad-except
+    if not open_axes:
+      raise
+    model = _functional(members, layout, names, [])
   compiling.compile(model)
   # Layers of a member may read values.
   model.run_eagerly = any(one.model.run_eagerly for one in members)
   return model
+
+
+def _functional(members, layout, names, open_axes):
+  """Returns the functional model of `ensemble`, not compiled."""
+  x = inputs(layout, [model for _, _, model in members], open_axes)
+  sums: list[list] = []
+  structure = None
+  for _, weight, model in members:
+    structure = model(x)
+    # Layers, and not operators: a file in the format .h5 has layers only.
+    sums.append([
+        keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
+        if len(members) > 1 else output
+        for output in keras.tree.flatten(structure)])
+  known = {array.name for array in rows_lib.flat_arrays(x)}
+  flat = []
+  for name, outputs in zip(judge.named_outputs(sums[0], names), zip(*sums)):
+    kind = {"name": name + "_" * (name in known), "dtype": _dtype(outputs[0])}
+    flat.append(
+        keras.layers.Add(**kind)(list(outputs)) if len(outputs) > 1 else
+        keras.layers.Identity(**kind)(outputs[0]))
+  return keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
+                     name="ensemble")
 
 
 def _dtype(tensor):

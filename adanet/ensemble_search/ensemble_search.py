@@ -13,6 +13,7 @@ import random
 import tempfile
 from typing import Any
 
+from adanet import forks
 from adanet import log
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
@@ -28,6 +29,7 @@ from adanet.ensemble_search import reuse
 from adanet.ensemble_search import show
 from adanet.ensemble_search import trial
 from adanet.ensemble_search import words
+from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
 keras = tf_compat.keras_3
@@ -94,6 +96,7 @@ class EnsembleSearch:
       TypeError: `models` is no dict or list of functions, or an argument is
         unknown.
     """
+    forks.check_process()
     runtime.grow_gpu_memory()
     words.check_arguments("EnsembleSearch", EnsembleSearch, sorted(kwargs))
     backend = keras.backend.backend()
@@ -223,7 +226,10 @@ class EnsembleSearch:
         ("folds", folds, 2), ("max_members", max_members, 1)):
       if value is not None or name not in ("folds", "max_members"):
         words.check_count(name, value, least)
-    words.check_limits(max_seconds, verbose, executor)
+    words.check_limits(max_seconds, verbose)
+    forks.check_process()
+    making.check_scope("fit runs in", tf_compat.v2.distribute.get_strategy())
+    executor = workers.check_executor(executor)
     making.check_callbacks(callbacks)
     stop = engine.Stop(max_seconds)
     if self._path is None:
@@ -255,7 +261,13 @@ class EnsembleSearch:
         self._check_given(before, {**{
             name: text for name, text in before["given"].items()
             if name.startswith("models[")}, **given})
-      tried = trial.tried(sum(tasks, []), data, directory, self._given, digest)
+      sent = None if executor is None else workers.send(
+          directory, workers.SentSearch(
+              self._models, self._given, callbacks, data[0].source,
+              getattr(data[0].held_out, "source", None), self._seed, epochs,
+              patience, making.settings()), executor)
+      tried = trial.tried(sum(tasks, []), data, directory, self._given, digest,
+                          signs=executor is not None)
       self._judged = tried.compiling
       self._write(directory, before, {**given, **tried.given}, tried,
                   digest.unknown, data)
@@ -263,12 +275,25 @@ class EnsembleSearch:
         display.began(self._path, data, len(self._models))
         trains = engine.SearchEngine(
             data, directory, stop, display.epoch, tried.made,
-            reuse.EndedNetworks() if iterations * len(data) > 1 else None)
-        for some in tasks:
-          self._train(some, directory, trains, executor, display)
+            reuse.EndedNetworks() if iterations * len(data) > 1 else None,
+            sent, tried.signed)
+        repeating: list[str] = []
+        for iteration, some in enumerate(tasks):
+          self._train([
+              task._replace(copies=task.key.function in tried.copying)
+              for task in some if task.key.function not in repeating
+          ], directory, trains, executor, display)
           judge_lib.select(directory, tried.judge, max_members)
           if stop.is_set():
             break
+          if iteration == 1:
+            repeating = directory.repeating(*(
+                [task.key for task in networks] for networks in tasks[:2]))
+            for name in repeating:
+              log.warning(
+                  "models[%r] makes the same network in each iteration, so no "
+                  "third one is trained. Leave out what fixes its seeds, such "
+                  "as keras.utils.set_random_seed.", name)
         display.ended(self.history, stop.is_set())
     return self
 
@@ -339,7 +364,8 @@ class EnsembleSearch:
       result.append(ensemble_model.EnsembleMember(
           member.name, member.weight, networks[0].model if len(
               networks) == 1 else ensemble_model.ensemble(
-                  networks, layout, self._judged, content["outputs"])))
+                  networks, layout, self._judged, content["outputs"],
+                  samples[0])))
     return result
 
   def network(self, name: str) -> Any:
@@ -383,9 +409,9 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    _, content, layout, _ = self._found()
+    _, content, layout, samples = self._found()
     return ensemble_model.ensemble(
-        self.members, layout, self._judged, content["outputs"])
+        self.members, layout, self._judged, content["outputs"], samples[0])
 
   def _found(self):
     """Returns what models are made by.
@@ -393,6 +419,7 @@ class EnsembleSearch:
     These are the directory, the content of search.json, the layout of x and a
     few rows of each fold.
     """
+    forks.check_process()
     directory = files.Directory(self._found_path())
     content = directory.read()
     if directory.read(files.ENSEMBLE) is None:

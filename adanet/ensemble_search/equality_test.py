@@ -19,6 +19,7 @@ from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
+from adanet.testing import keras_callbacks
 from adanet.testing import keras_kinds
 from adanet.testing import level
 from adanet.tf_compat import seeds
@@ -108,7 +109,9 @@ def _parts():
 
   A group begins with the kinds that have the most states.
   """
-  for name, group in level.first(list(keras_kinds.GROUPS.items())):
+  for name, group in level.first([
+      *keras_kinds.GROUPS.items(),
+      ("callbacks", keras_callbacks.CALLBACKS)]):
     models = level.first(list(group.models.items()), 3)
     for start in range(0, len(models), _MODELS_OF_A_PART):
       yield f"{name}_{start}" if start else name, group._replace(
@@ -156,7 +159,7 @@ class EqualityTest(parameterized.TestCase):
       with self.subTest(key.name):
         with seeds.seeded_thread(key.seed(_SEED)), warnings.catch_warnings():
           warnings.simplefilter("ignore")
-          model = making.build_model(name, function, compiling)
+          model = making.build_model(name, function, compiling, copies=True)
           history = _fitted(
               model, rows, 10 if name == "stateful" else 256,
               arguments["batch_size"],

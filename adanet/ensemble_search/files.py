@@ -18,7 +18,6 @@
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import pathlib
@@ -28,6 +27,7 @@ import urllib.parse
 import uuid
 import zlib
 
+from adanet import file_lock
 from adanet.ensemble_search import words
 import numpy as np
 
@@ -342,26 +342,39 @@ class Directory:
              key.iteration, places.get(key.function, len(places)),
              key.function, key.fold))
 
+  def repeating(self, keys: list[Key], later: list[Key]) -> list[str]:
+    """Returns the functions whose networks trained alike in two iterations.
+
+    Args:
+      keys: of the networks of one iteration.
+      later: of the same networks of another iteration.
+    """
+    alike: dict[str, bool] = {}
+    for key, other in zip(keys, later):
+      record, again = (self.folder(network).record()
+                       for network in (key, other))
+      alike[key.function] = alike.get(key.function, True) and (
+          record is not None and again is not None and
+          record.epochs == again.epochs)
+    return [name for name, is_alike in alike.items() if is_alike]
+
   @contextlib.contextmanager
   def locked(self):
     """Keeps other programs out.
 
     Raises:
-      ValueError: another one is in.
+      ValueError: another program, or another thread, is in.
     """
-    try:
-      self.path.mkdir(parents=True, exist_ok=True)
-      lock = open(self.path / "lock", "w")
-    except OSError as error:
-      raise ValueError(f"directory={str(self.path)!r} cannot be written: "
-                       f"{error}. Give another directory.") from error
-    with lock:
+    what = f"directory={str(self.path)!r}"
+    with contextlib.ExitStack() as stack:
       try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-      except OSError:
-        raise ValueError(
-            f"directory={str(self.path)!r}: another program trains this "
-            "search: wait for its end, or give another directory.") from None
+        stack.enter_context(file_lock.locked(str(self.path / "lock"), what))
+      except file_lock.InUseError as error:
+        raise ValueError(f"{error}: wait for its end, stop it, or give another "
+                         "directory.") from None
+      except OSError as error:
+        raise ValueError(f"{what} cannot be written: {error}. Give another "
+                         "directory.") from error
       (self.path / "stop").unlink(missing_ok=True)
       remove_unfinished(self.path)
       yield

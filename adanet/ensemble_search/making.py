@@ -14,6 +14,7 @@ import warnings
 
 from adanet import tf_compat
 from adanet.ensemble_search import digests
+from adanet.ensemble_search import models
 from adanet.ensemble_search import words
 from adanet.tf_compat import runtime
 
@@ -146,26 +147,29 @@ def loaded(path: str, content: dict[str, Any],
   return Compiling(**found)
 
 
-def build_model(owner: str, function: Any, compiling: Compiling) -> Any:
+def build_model(owner: str, function: Any, compiling: Compiling,
+                copies: bool = False) -> Any:
   """Returns the model that a function makes, compiled.
 
   Args:
     owner: str, how messages name the function: "models['deep']".
     function: as the user gave it.
     compiling: for a model that is not compiled.
+    copies: bool, whether the model gets copies of layers that were made outside
+      of the function and that no network trains.
 
   Raises:
     ValueError: the function fails, or returns something else.
   """
-  try:
-    model = function()
-  except Exception as error:
-    raise ValueError(
-        f"{owner} fails to make its model: {type(error).__name__}: "
-        f"{words.one_line(error)}") from error
-  if not isinstance(model, keras.Model):
-    raise ValueError(f"{owner} returned {words.described(model)}: expected a "
-                     "model of Keras 3.")
+  model = _call(owner, function)
+  if copies:
+    other = _call(owner, function)
+    ids = set(map(id, models.parts(other)))
+    model = models.copy_layers(model, {
+        id(layer) for layer in models.layers(model)
+        if id(layer) in ids and not layer.trainable_variables})
+  check_scope(f"{owner} makes its model in",
+              getattr(model, "distribute_strategy", None))
   if not model.compiled:
     if compiling.loss is None:
       raise ValueError(f"loss=None: {owner} is not compiled: expected a loss, "
@@ -181,6 +185,36 @@ def build_model(owner: str, function: Any, compiling: Compiling) -> Any:
         f"loss=None: {owner} is compiled without a loss: give the loss that "
         "compares networks, and labels y for it.")
   return model
+
+
+def _call(owner, function):
+  """Returns the model that a function makes."""
+  try:
+    model = function()
+  except Exception as error:
+    raise ValueError(
+        f"{owner} fails to make its model: {type(error).__name__}: "
+        f"{words.one_line(error)}") from error
+  if not isinstance(model, keras.Model):
+    raise ValueError(f"{owner} returned {words.described(model)}: expected a "
+                     "model of Keras 3.")
+  return model
+
+
+def check_scope(where: str, strategy: Any) -> None:
+  """Raises a ValueError about a strategy of TensorFlow that is not the default.
+
+  Args:
+    where: str, the beginning of the message.
+    strategy: `tf.distribute.Strategy`, or None.
+  """
+  distribute = tf_compat.v2.distribute
+  if strategy is not None and (distribute.has_strategy() or (
+      strategy is not distribute.get_strategy())):
+    raise ValueError(
+        f"{where} the scope of {type(strategy).__name__}: expected no strategy "
+        "of tf.distribute. Leave out strategy.scope(): adanet divides the "
+        "networks among the GPUs of a machine, and an executor among machines.")
 
 
 def settings() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from adanet.ensemble_search import devices
 from adanet.ensemble_search import digests
 from adanet.ensemble_search import files
 from adanet.ensemble_search import making
+from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import words
 from adanet.tf_compat import seeds
@@ -56,6 +57,7 @@ class NetworkTask(NamedTuple):
       the network's name or of nothing; or None.
     epochs: int, after how many a network ends at the latest.
     patience: int, after how many epochs that are no better it ends.
+    copies: bool, see `making.build_model`.
   """
   key: files.Key
   function: Any
@@ -64,6 +66,7 @@ class NetworkTask(NamedTuple):
   callbacks: Any = None
   epochs: int = 1
   patience: int = 1
+  copies: bool = False
 
   @property
   def owner(self) -> str:
@@ -76,7 +79,8 @@ class NetworkTask(NamedTuple):
 
   def build_model(self) -> Any:
     """Returns a new model, compiled."""
-    return making.build_model(self.owner, self.function, self.compiling)
+    return making.build_model(
+        self.owner, self.function, self.compiling, self.copies)
 
 
 class Network:
@@ -112,7 +116,7 @@ class Network:
     with devices.scope(device), task.seeded():
       self.model = task.build_model()
       self.config = digests.config_of_keras(self.model)
-      self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
+      self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.layouts = data.layout(), data.held_out.layout(self.check_size)
       self._renew_steps()
       with self._named_errors():
@@ -207,7 +211,7 @@ class Network:
         self._folder.load(model, record.saved_file(files.BEST))
         self._best = model.get_weights()
       self._folder.load(model, record.saved_file(files.LAST))
-    for variable, value in zip(_states(model), record.states):
+    for variable, value in zip(models.states(model), record.states):
       variable.assign(np.asarray(value, variable.dtype))
 
   @devices.on_own_device
@@ -337,19 +341,18 @@ class Network:
     steps = rows_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
     flat, numbers = next(rows.calls(self.check_size))
-    with kept_states(self.model):
+    with models.kept_states(self.model):
       logs = self._called(steps.check, flat, np.resize(
           numbers[0], self.check_size))
     return steps.logs("test_step", logs).get("loss", np.nan)
 
   @devices.on_own_device
-  def sample(self) -> tuple[Any, files.HeldOutPredictions]:
-    """Returns x of the first held-out batch, and the predictions for it."""
+  def sample(self) -> tuple[tuple, files.HeldOutPredictions]:
+    """Returns the first held-out batch, and the predictions for it."""
     flat, rows = next(self._data.held_out.calls(self.check_size))
-    batch = self.layouts[1].packed(
-        rows_lib.readable(one)(tf.constant(rows[0])) for one in flat)
-    with kept_states(self.model):
-      return batch[0], self._predicted([(flat, rows[:1])])
+    with models.kept_states(self.model):
+      return rows_lib.first_batch(self._data.held_out, self.check_size), (
+          self._predicted([(flat, rows[:1])]))
 
   @devices.on_own_device
   def predictions(self) -> files.HeldOutPredictions:
@@ -386,7 +389,7 @@ class Network:
       model.optimizer.finalize_variable_values(model.trainable_variables)
     self._callbacks.on_train_end(record.epochs[-1])
     model.set_weights(self._best)
-    reset_states(model)  # Those of a model that begins to predict.
+    models.reset_states(model)  # Those of a model that begins to predict.
     record.parameters = model.count_params()
     # Before predictions: some layers count these.
     self._folder.write_weights(model, files.BEST)
@@ -398,24 +401,10 @@ class Network:
   @devices.on_own_device
   def save(self) -> None:
     """Writes what the network needs to go on to the last bit."""
-    self.record.states = [np.asarray(one).tolist() for one in _states(
+    self.record.states = [np.asarray(one).tolist() for one in models.states(
         self.model)]
     self._folder.save(self.model, self._best, self.record)
     self._saved = time.monotonic()
-
-
-def _states(model):
-  """Returns the variables that Keras's files of weights leave out.
-
-  These are the states of random layers, the metrics of an epoch, and the
-  matrices of LoRA, which the files have as a part of the kernel.
-  """
-  known = {id(one) for one in model.weights}
-  return [one for one in (*model.variables, *model.metrics_variables)
-          if id(one) not in known] + [
-              one for layer in layers(model)
-              if getattr(layer, "lora_enabled", False)
-              for one in layer.weights]
 
 
 def _to_json(logs):
@@ -424,31 +413,6 @@ def _to_json(logs):
              if np.ndim(value) == 0 and not isinstance(value, str)}
   return numbers | {name: np.asarray(value).tolist()
                     for name, value in logs.items() if name not in numbers}
-
-
-def layers(model: Any) -> Iterator[Any]:
-  """Yields all layers of a model."""
-  for layer in getattr(model, "layers", ()):
-    yield layer
-    yield from layers(layer)
-
-
-def reset_states(model: Any) -> None:
-  """Resets the states of stateful layers."""
-  for layer in layers(model):
-    if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
-      layer.reset_state()
-
-
-@contextlib.contextmanager
-def kept_states(model: Any) -> Iterator[None]:
-  """Keeps a model as it is, also if it counts or draws when it predicts."""
-  before = [(one, keras.ops.convert_to_numpy(one))
-            for one in model.non_trainable_variables]
-  yield
-  for variable, value in before:
-    variable.assign(value)
-  reset_states(model)
 
 
 def joined(structure: Any, parts: list[tuple[list, list]]
@@ -464,13 +428,3 @@ def _plain(tensor):
   array = np.asarray(tensor)
   return (array.astype("float32") if array.dtype.name in (
       "bfloat16", "float16") else array)
-
-
-def fixed_size(model: Any) -> int | None:
-  """Returns the rows of each batch of a model that was made for so many."""
-  try:
-    inputs = keras.tree.flatten(model.inputs)
-  except AttributeError:  # It is not built.
-    return None
-  sizes = {one.shape[0] for one in inputs if one is not None}
-  return sizes.pop() if len(sizes) == 1 else None

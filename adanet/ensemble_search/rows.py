@@ -105,6 +105,13 @@ def readable(array):
   return read
 
 
+def first_batch(held_out: Any, size: int) -> tuple:
+  """Returns the first batch of held-out rows, as a model takes it."""
+  flat, rows = next(held_out.calls(size))
+  return held_out.layout(size).packed(
+      readable(tensor)(tf.constant(rows[0])) for tensor in flat)
+
+
 def joined(tensors: Any) -> Any:
   """Returns tensors with the rows of all, one after the other."""
   return (tf.sparse.concat(0, list(tensors)) if isinstance(
@@ -139,6 +146,17 @@ class Rows:
     self.batch = batch
     self.rows = rows
     self._tensors = tensors or devices.TensorsOfDevices(_tensors, batch)
+
+  def __len__(self):
+    return len(self.rows)
+
+  @property
+  def not_finite(self) -> tuple[str, "Rows"] | None:
+    """Words about NaN or infinity, and the `Rows` that have these; or None."""
+    text, bad = arrays.not_finite(self.batch)
+    count = int(flat_arrays(self.batch)[0].shape[0])
+    return (f"{text} in {len(bad)} of {count} rows", self.others(bad)
+            ) if text else None
 
   def others(self, rows: np.ndarray) -> "Rows":
     """Returns other rows of the same arrays, which have the same tensors."""
@@ -191,39 +209,6 @@ class Rows:
     return (*parts, None, None)[:2]
 
 
-class Batches:
-  """Batches of a dataset that are no arrays, because their shapes differ."""
-
-  def __init__(self, layout: Layout, calls: list[Call]):
-    self._layout = layout
-    self._calls = [(devices.TensorsOfDevices(list, flat), rows)
-                   for flat, rows in calls]
-
-  def layout(self, size: int) -> Layout:
-    del size  # These have their own.
-    return self._layout
-
-  def calls(self, size: int) -> Iterator[Call]:
-    del size
-    for tensors, rows in self._calls:
-      yield tensors.here(), rows
-
-  def labels(self) -> tuple:
-    """Returns the labels and weights of all rows, or None, as tensors.
-
-    Raises:
-      ValueError: they have several shapes.
-    """
-    batches = [(*self._layout.packed(flat), None, None)[1:3]
-               for flat, _ in self.calls(0)]
-    try:
-      return joined_labels(batches)
-    except tf.errors.InvalidArgumentError:
-      raise ValueError(
-          "validation_data has labels whose shapes differ from batch to batch: "
-          "expected one shape, because ensembles are judged on all.") from None
-
-
 def joined_labels(parts: list[tuple]) -> tuple:
   """Returns labels and weights of several parts of the rows as those of all."""
   return mapped(lambda *some: joined(some), *parts)
@@ -235,7 +220,7 @@ class RowData:
 
   Attributes:
     trained: `Rows`.
-    held_out: `Rows` or `Batches`.
+    held_out: `Rows` or `datasets.HeldOutBatches`.
     batch_size: int, the rows of a step.
     seed: int, of the order of the rows.
     source: None: there is no dataset that networks read together.

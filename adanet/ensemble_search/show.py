@@ -66,13 +66,11 @@ class SearchDisplay:
 
   def began(self, path: str, data: list, functions: int) -> None:
     """Shows what will train."""
-    rows = getattr(getattr(data[0], "trained", None), "rows", None)
-    held_out = getattr(data[0].held_out, "rows", None)
+    rows = getattr(data[0], "trained", None)
     parts = [f"{functions} model{'s' * (functions != 1)}"]
     if rows is not None:
       parts.append(f"{len(rows):,} rows")
-    if held_out is not None:
-      parts.append(f"{len(held_out):,} held out")
+    parts.append(f"{len(data[0].held_out):,} held out")
     if len(data) > 1:
       parts.append(f"in each of {len(data)} folds")
     below = os.path.relpath(path)

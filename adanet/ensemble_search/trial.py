@@ -18,8 +18,10 @@ from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import making
+from adanet.ensemble_search import models
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import signatures
 from adanet.ensemble_search import words
 import numpy as np
 
@@ -39,18 +41,26 @@ class TrialResult(NamedTuple):
     compiling: what the ensemble is compiled with.
     names: list with the names of its outputs, or None.
     given: dict from an argument to its text with a digest.
+    signed: dict from the name of each function to the key of a network, and the
+      `Signature` of the model of this network; empty without an executor.
+    copying: set with the names of functions whose networks need copies of
+      layers; see `making.build_model`.
   """
   made: dict[files.Key, network_lib.Network]
   judge: judge_lib.Judge
   compiling: making.Compiling
   names: list[str] | None
   given: dict[str, str]
+  signed: dict[str, tuple[files.Key, signatures.Signature]]
+  copying: set[str]
 
 
 def tried(tasks: list[network_lib.NetworkTask], data: list,
           directory: files.Directory, given: making.Compiling,
-          digest: digests.Digest) -> TrialResult:
+          digest: digests.Digest, signs: bool) -> TrialResult:
   """Tries all functions, of the tasks of all iterations; see the module.
+
+  `signs` says whether workers of an executor build models, too.
 
   Raises:
     ValueError: something does not fit.
@@ -61,17 +71,30 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
   first: Any = None
   compiled: Any = None
   names: list[list[str] | None] = []
-  owners: dict[int, Any] = {}
+  variables = _OuterVariables()
+  signed: dict[str, tuple[files.Key, signatures.Signature]] = {}
+  copying: set[str] = set()
   for i, (task, makes_several) in enumerate(_next_tasks(tasks, directory)):
-    network = network_lib.Network(
-        task, data[task.key.fold], devices.least_loaded((), i))
+    device = devices.least_loaded((), i)
+    network = network_lib.Network(task, data[task.key.fold], device)
     network.trace()
+    _check_sizes(task.owner, network.model, data)
+    batch, predictions = network.sample()
+    again = _build_again(task, batch[0])
+    if _changed_by_call(again, _outer_variables(network.model, again), batch[0]
+                       ):
+      copying.add(task.key.function)
+      task = task._replace(copies=True)
+      network = network_lib.Network(task, data[task.key.fold], device)
+      network.trace()
+      again = _build_again(task, batch[0])
     model = network.model
-    _check_sizes(task.owner, model, data)
-    _check_own(owners, task.owner, model)
-    x, predictions = network.sample()
+    variables.check(task.owner, model, again, batch[0], makes_several)
     _check_floats(task.owner, predictions)
-    _check_again(network, x, predictions.outputs, makes_several)
+    if signs:
+      signed[task.key.function] = task.key, signatures.common(
+          signatures.sign(model, batch), signatures.sign(again, batch))
+    _check_again(network, again, batch[0], predictions.outputs)
     found[task.owner] = digest.of_model(model, task.function)
     names.append(getattr(model, "output_names", None))
     if first is None:
@@ -94,7 +117,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
   named = names[0] if all(one == names[0] for one in names) or any(
       isinstance(one, dict) for one in compiling[1:]) else None
   network = first[0]
-  with network_lib.kept_states(network.model):
+  with models.kept_states(network.model):
     predictions = network.predictions()
   try:
     judge = judge_lib.Judge(
@@ -110,7 +133,7 @@ def tried(tasks: list[network_lib.NetworkTask], data: list,
                      f"{words.one_line(error)}") from error
   if "val_loss" not in value:
     raise ValueError(f"loss={words.described(given.loss)} gives no value.")
-  return TrialResult(made, judge, compiling, named, found)
+  return TrialResult(made, judge, compiling, named, found, signed, copying)
 
 
 def _next_tasks(tasks, directory):
@@ -125,7 +148,7 @@ def _next_tasks(tasks, directory):
 
 def _check_sizes(owner, model, data):
   """Raises an error if a model of fixed batches does not fit each fold."""
-  size = network_lib.fixed_size(model)
+  size = models.fixed_size(model)
   if size is not None and len(data) > 1 and any(
       one.layout().size is None or one.held_out.layout(size).size is None
       for one in data):
@@ -134,36 +157,84 @@ def _check_sizes(owner, model, data):
         "folds whose rows, and the rows outside of them, divide by it.")
 
 
-def _check_own(owners, owner, model):
-  """Raises an error if another network trains a variable of a model, too.
+class _OuterVariables:
+  """Variables of layers that were made outside of the functions."""
 
-  `owners` has a reference to each variable, by its id, and a function's name.
-  """
-  weights = set(map(id, model.non_trainable_weights))
-  for one in (*model.variables, *model.metrics_variables):
-    if id(one) in weights:
-      continue
-    reference, other = owners.get(id(one), (lambda: None, None))
-    if reference() is one:
-      raise ValueError(
-          f"{owner} has the variable {one.path} of {other}: expected one of "
-          "its own. Make its layers in its function, or set trainable=False.")
-    owners[id(one)] = weakref.ref(one), owner
+  def __init__(self):
+    # By the id of a variable: a reference to it, the function that has it, and
+    # whether this function's networks change it while they train.
+    self._known: dict[int, tuple] = {}
+
+  def check(self, owner: str, model: Any, again: Any, x: Any,
+            makes_several: bool) -> None:
+    """Raises an error if a variable that a network changes is another's, too.
+
+    Args:
+      owner: how messages name the function.
+      model, again: what two calls of the function have made.
+      x: some rows.
+      makes_several: whether several networks of the function train.
+    """
+    outer = _outer_variables(model, again)
+    changed = {id(variable) for variable in (
+        *again.trainable_variables, *again.metrics_variables,
+        *_changed_by_call(again, outer, x))}
+    for variable in outer:
+      reference, other, is_changed = self._known.get(
+          id(variable), (lambda: None, None, False))
+      is_shared = reference() is variable
+      if is_shared and is_changed or id(variable) in changed and (
+          is_shared or makes_several):
+        raise ValueError(
+            f"{owner} has the variable {variable.path} of "
+            f"{other if is_shared else 'another call'}, and networks change "
+            "it while they train: expected a variable of its own. Make its "
+            "layer in the function, or set trainable=False.")
+      self._known[id(variable)] = (
+          weakref.ref(variable), owner, id(variable) in changed)
 
 
-def _check_again(network, x, outputs, makes_several):
+def _build_again(task, x):
+  """Returns a second model of a network, which can be called."""
+  with task.seeded():
+    model = task.build_model()
+    ensemble_model.prepare(model, x)
+  return model
+
+
+def _outer_variables(model, again):
+  """Returns the variables that two models of a function have in common."""
+  ids = {id(variable) for variable in (
+      *model.variables, *model.metrics_variables)}
+  return [variable for variable in (
+      *again.variables, *again.metrics_variables) if id(variable) in ids]
+
+
+def _changed_by_call(model, variables, x):
+  """Returns which of some variables a call of a model changes in training."""
+  before = list(map(keras.ops.convert_to_numpy, variables))
+  if variables:
+    model(x, training=True)
+  changed = []
+  for variable, value in zip(variables, before):
+    if not np.array_equal(keras.ops.convert_to_numpy(variable), value):
+      changed.append(variable)
+      variable.assign(value)
+  return changed
+
+
+def _check_again(network, again, x, outputs):
   """Raises an error if a function does not make the same model again.
 
   By this, `search.model` is made. `outputs` are predictions for `x`.
   """
   task, model = network.task, network.model
-  with task.seeded():
-    again = task.build_model()
-    ensemble_model.prepare(again, x)
-  if makes_several:
-    owners = {}
-    _check_own(owners, task.owner, model)
-    _check_own(owners, task.owner + " of another call", again)
+  late = [variable.path for variable in model.weights[len(again.weights):]]
+  if late:
+    raise ValueError(
+        f"{task.owner} has variables that its train_step alone makes, such as "
+        f"{late[0]}: expected variables that a call makes, too, because a file "
+        "has all. Build their layers in the function.")
   again.set_weights(model.get_weights())
   if not ensemble_model.predicts(again, x, outputs):
     raise ValueError(
@@ -284,15 +355,14 @@ def _check_range(owner, outputs, loss):
 
 def _check_values(network, data):
   """Raises an error about NaN in the data, unless the model can take it."""
-  for what, rows in (("", getattr(data, "trained", None)),
+  for kind, rows in (("", getattr(data, "trained", None)),
                      ("held-out ", data.held_out)):
-    if isinstance(rows, rows_lib.Rows):
-      found, bad = arrays.not_finite(rows.batch)
-      if found and not np.isfinite(network.loss_of(rows.others(bad))):
-        raise ValueError(
-            f"{what}{found}, and the loss of {network.task.owner} is not "
-            "finite: expected finite numbers. Leave these rows out, or fill "
-            "them, for example with numpy.nan_to_num.")
+    wrong = rows and rows.not_finite
+    if wrong and not np.isfinite(network.loss_of(wrong[1])):
+      raise ValueError(
+          f"{kind}{wrong[0]}, and the loss of {network.task.owner} is not "
+          "finite: expected finite numbers. Leave these rows out, or fill "
+          "them, for example with numpy.nan_to_num.")
 
 
 def _check_labels(network, data):

@@ -103,13 +103,8 @@ def check_seed(seed: Any) -> None:
                      "2**31 - 1, or None.")
 
 
-def check_limits(max_seconds: Any, verbose: Any, executor: Any) -> None:
-  """Checks arguments of `fit`.
-
-  Raises:
-    ValueError: an argument has a wrong value.
-    TypeError: `executor` is no executor.
-  """
+def check_limits(max_seconds: Any, verbose: Any) -> None:
+  """Raises a ValueError if an argument of `fit` has a wrong value."""
   if max_seconds is not None and (
       isinstance(max_seconds, bool) or
       not isinstance(max_seconds, (int, float)) or not max_seconds > 0):
@@ -118,11 +113,6 @@ def check_limits(max_seconds: Any, verbose: Any, executor: Any) -> None:
   if repr(verbose) not in ("'auto'", "0", "1", "2"):
     raise ValueError(f"verbose={described(verbose)}: expected \"auto\", 0, 1 "
                      "or 2.")
-  if executor is not None and not hasattr(executor, "submit"):
-    raise TypeError(
-        f"executor={described(executor)}: expected an object with the "
-        "interface of concurrent.futures.Executor, such as a "
-        "ProcessPoolExecutor.")
 
 
 def checked_models(models: Any) -> dict[str, Any]:

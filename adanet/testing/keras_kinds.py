@@ -407,67 +407,28 @@ UNLIKE = Group({"constant": dense(_Scaled), "own_step": OwnLoop}, "mse", X, Y,
                {"folds": 3}, loads=False)
 
 
-class Penalized(keras.Model):
-  """Has a penalty whose weight `call` reads."""
-
-  def __init__(self):
-    super().__init__()
-    self.hidden, self.last = L.Dense(8, "tanh"), L.Dense(1)
-    self.weight = 5.
-
-  def call(self, inputs):
-    hidden = self.hidden(inputs)
-    self.add_loss(self.weight * ops.mean(hidden ** 2))
-    return self.last(hidden)
+def _outer():
+  base = keras.Sequential([keras.Input([6]), L.Dense(8, "tanh"), L.Dropout(.2)])
+  base.trainable = False
+  base.compile("adam", "mse", metrics=["mae"])
+  return base
 
 
-class _Callback(keras.callbacks.Callback):
-  """Changes what a callback may, by what it is told to do.
+def on(base, width):
+  """Returns a function of a model on layers that all its networks have."""
 
-  Attributes:
-    kind: str, a key of `_CHANGED`.
-  """
+  def make():
+    inputs = keras.Input([6])
+    return keras.Model(inputs, L.Dense(1)(
+        L.Dense(width, "tanh")(base(inputs, training=False))))
 
-  def __init__(self, kind):
-    super().__init__()
-    self.kind = kind
-
-  def on_train_begin(self, logs=None):
-    if self.kind == "trainable":
-      self.model.layers[0].trainable = False
-    elif self.kind == "clipnorm":
-      self.model.optimizer.clipnorm = 1e-3
-    elif self.kind == "attribute":
-      self.model.weight = 0.
-    elif self.kind == "rate":
-      self.model.optimizer.learning_rate = .02
-    elif self.kind == "stopped":
-      self.model.stop_training = True
-
-  def on_epoch_begin(self, epoch, logs=None):
-    if self.kind == "called":
-      self.model.optimizer.learning_rate = .01 / 2**epoch
-    self.model.stop_training |= self.kind == "one_step" and epoch == 1
-
-  def on_epoch_end(self, epoch, logs=None):
-    if self.kind == "called":
-      self.model.layers[-1].bias.assign_add([.01])
-      logs["val_more"] = logs["val_loss"] + 1
-      self.model.stop_training = epoch == 1
-    elif self.kind == "logs":
-      logs.update(text="a", count=np.int64(epoch), several=np.arange(2.),
-                  val_loss=float(epoch))  # The first epoch is the best.
-    elif self.kind == "nan":
-      logs["val_loss"] = float(epoch or "nan")
+  return make
 
 
-_CHANGED = ("called", "trainable", "clipnorm", "attribute", "rate", "logs",
-            "nan", "stopped", "one_step")
-CALLBACKS = Group(
-    {kind: Penalized if kind == "attribute" else dense()
-     for kind in _CHANGED}, "mse", X, Y, {"callbacks": lambda name: [
-         _Callback(name.split(",")[0]),
-         keras.callbacks.ReduceLROnPlateau(patience=1)]}, loads=False)
+_BASE = _outer()
+OUTER = Group({"narrow": on(_BASE, 3), "wide": on(_BASE, 8)}, "mse", X, Y,
+              {"folds": 2})
+
 
 GROUPS = {name.lower(): value for name, value in list(globals().items())
           if isinstance(value, Group)}

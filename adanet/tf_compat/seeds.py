@@ -164,37 +164,38 @@ class _SeedsOfThread:
   """The module `random` as Keras 3 sees it, with other numbers in one thread.
 
   The numbers are those of a generator of the thread's own, because other
-  threads, such as Dask's, draw from Python's generator at the same time.
-  Python's generator has the same seed. Where a function of the user seeds it
-  anew, such as by `keras.utils.set_random_seed`, Keras draws from it, as in a
+  threads, such as Dask's, draw from Python's generator at the same time. Where
+  a function of the user seeds Python's generator, such as by
+  `keras.utils.set_random_seed`, Keras draws what this seed gives, as in a
   program without adanet.
   """
 
   def __init__(self, seed: int, shared: Any) -> None:
     self._thread = threading.get_ident()
     self._shared = shared
-    self._own: Any = random.Random(seed)
-    drawn = random.Random(seed)
-    drawn.random()
-    # Draws leave the generator with either of these keys: only a new seed, or
-    # some 300 draws, have others.
-    self._keys = [_keys(one.getstate()) for one in (self._own, drawn)]
+    self._own = random.Random(seed)
+    self._known = self._own.getstate()  # Of Python's generator.
 
   def randint(self, *limits: int) -> int:
     if threading.get_ident() != self._thread:
       return self._shared.randint(*limits)
-    if self._own is not self._shared and (
-        _keys(random.getstate()) not in self._keys):
-      self._own = self._shared
+    state = random.getstate()
+    if state != self._known and _is_new(state):
+      self._known = state
+      self._own.setstate(state)
     return self._own.randint(*limits)
 
   def __getattr__(self, name: str) -> Any:
     return getattr(self._shared, name)
 
 
-def _keys(state):
-  """Returns a state of `random` without its place in the list of keys."""
-  return state[1][:-1]
+def _is_new(state):
+  """Returns whether nothing was drawn since Python's generator got its seed.
+
+  The first number of a Mersenne Twister that was seeded by an array is fixed.
+  """
+  numbers = state[1]
+  return numbers[0] == 1 << 31 and numbers[-1] == len(numbers) - 1
 
 
 @contextlib.contextmanager
