@@ -23,7 +23,7 @@ import numpy as np
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _CHUNK_BATCHES = 50
 # Held-out batches of more bytes are read again for each check.
-_MAX_KEPT_BYTES = 512 << 20
+_MAX_KEPT_BYTES = 128 << 20
 # Who gives more batches for one check has no end.
 _MAX_HELD_OUT_BATCHES = 100_000
 # After how long data of unknown length, and a batch, get a line.
@@ -269,6 +269,7 @@ class HeldOutBatches:
     """
     self.not_finite: Any = None
     self._kept: list | None = []
+    self._first: list = []  # Chunks with the rows of a batch.
     self._count = self._checksum = 0
     layout = source.layout
     labels, shapes, size, batches = [], set(), 0, 0
@@ -291,10 +292,13 @@ class HeldOutBatches:
       size += sum(tf.nest.map_structure(
           lambda part: part.shape.num_elements() * part.dtype.size,
           tf.nest.flatten(flat, expand_composites=True)))
+      chunk = devices.TensorsOfDevices(list, flat), rows
+      if sum(rows.size for _, rows in self._first) < rows_lib.CHECK_SIZE:
+        self._first.append(chunk)
       if size > _MAX_KEPT_BYTES:
         self._kept = None
       if self._kept is not None:
-        self._kept.append((devices.TensorsOfDevices(list, flat), rows))
+        self._kept.append(chunk)
     if not batches:
       raise ValueError(f"{source.name} has no batches.")
     self.source: Any = source if self._kept is None else None
@@ -338,8 +342,19 @@ class HeldOutBatches:
     Raises:
       ValueError: the dataset gives other rows than before.
     """
-    calls = self._read_again() if self._kept is None else (
-        (tensors.here(), rows) for tensors, rows in self._kept)
+    yield from self._divide(self._read_again() if self._kept is None else (
+        (tensors.here(), rows) for tensors, rows in self._kept), size)
+
+  def first_call(self, size: int) -> rows_lib.Call:
+    """Returns the first of `calls`, mostly without reading."""
+    count = sum(rows.size for _, rows in self._first)
+    return next(self._divide(
+        ((tensors.here(), rows) for tensors, rows in self._first), size
+    ) if count >= min(size, self._count) or not self._has_one_shape else
+                self.calls(size))
+
+  def _divide(self, calls, size):
+    """Yields calls with batches of some size."""
     if not self._has_one_shape:
       yield from calls
       return

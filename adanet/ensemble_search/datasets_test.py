@@ -171,6 +171,8 @@ class HeldOutBatchesTest(parameterized.TestCase):
       self.assertLen(held_out, len(x))
       self.assertEqual(is_kept, held_out.source is None)
       found = _rows(held_out.calls(size))
+      np.testing.assert_equal(
+          found[0], _rows([held_out.first_call(size)])[0])
     np.testing.assert_array_equal(x[:, :1], held_out.labels()[0])
     np.testing.assert_equal(
         [[part, part[:, :1]] for part in np.split(

@@ -148,7 +148,7 @@ class SearchEngine:
           if self.data[0].source.has_epochs:
             some = [one for one in some if len(one.record.epochs) == epoch]
           if some and self._take_epoch(some, epoch, of_all):
-            of_all(network_lib.Network.end_epoch, some)
+            self._end_epoch(some, of_all)
             for one in some:
               self.report(one.task.key, one.record)
           ended = [one for one in running if one.record.ended]
@@ -180,6 +180,25 @@ class SearchEngine:
         return False
       read += len(rows)
     return True
+
+  def _end_epoch(self, networks, of_all):
+    """Checks networks; held-out rows that are not kept are read once for all.
+    """
+    held_out = self.data[0].held_out
+    sizes = {network.check_size for network in networks}
+    if getattr(held_out, "source", None) is None or len(sizes) > 1:
+      of_all(network_lib.Network.end_epoch, networks)
+      return
+    of_all(network_lib.Network.begin_check, networks)
+    for flat, rows in held_out.calls(sizes.pop()):
+      tensors = devices.TensorsOfDevices(list, flat)
+
+      def check(network):
+        with devices.scope(network.device):
+          network.check(tensors.here(), rows)
+
+      of_all(check, networks)
+    of_all(network_lib.Network.end_check, networks)
 
   def _on_executor(self, tasks, executor):
     """Trains networks by the workers of an executor."""

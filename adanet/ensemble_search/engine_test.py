@@ -19,6 +19,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import datasets
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
@@ -129,6 +130,25 @@ class EngineTest(parameterized.TestCase):
       is_over.set()
       thread.join()
     self._check(search)
+
+  @parameterized.parameters(level.first([0, 1 << 30]))
+  def test_held_out_data_that_are_not_kept(self, limit):
+    """The figures do not depend on it, and one reading serves all networks."""
+    read = []
+
+    def counted():
+      return batches().map(lambda x, y: (x, tf.ensure_shape(tf.numpy_function(
+          lambda one: read.append(1) or one, [y], tf.float32), [None, 1])))
+
+    fit = {"x": batches, "validation_data": counted, "epochs": 2, "patience": 9}
+    expected = _figures(fitted(self.create_tempdir().full_path, **{
+        **fit, "validation_data": batches}))
+    with mock.patch.object(datasets, "_MAX_KEPT_BYTES", limit):
+      found = _figures(fitted(self.create_tempdir().full_path, **fit))
+    np.testing.assert_equal(expected, found)
+    # Once to look at all, twice to check two networks at a time, and to predict:
+    # before the first step, and when each network has ended.
+    self.assertLen(read, 8 if limit else 6 * 8)
 
   def test_a_dataset_is_made_and_read_once(self):
     made, read = [], []

@@ -48,7 +48,7 @@ def write_sample(directory: files.Directory, data: list) -> list:
   count = len(rows_lib.flat_arrays(layout.structure[0]))
   found = {}
   for fold, one in enumerate(data):
-    flat, rows = next(one.held_out.calls(_SAMPLE_SIZE))
+    flat, rows = one.held_out.first_call(_SAMPLE_SIZE)
     for i, array in enumerate(flat[:count]):
       some = rows_lib.readable(array)(rows[0][:_SAMPLE_SIZE])
       for j, part in enumerate(tf.nest.flatten(some, expand_composites=True)):

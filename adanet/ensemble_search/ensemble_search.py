@@ -265,7 +265,8 @@ class EnsembleSearch:
           directory, workers.SentSearch(
               self._models, self._given, callbacks, data[0].source,
               getattr(data[0].held_out, "source", None), self._seed, epochs,
-              patience, making.settings()), executor)
+              patience, making.settings(), workers.specs_of(data[0].source)),
+          executor)
       tried = trial.tried(sum(tasks, []), data, directory, self._given, digest,
                           signs=executor is not None)
       self._judged = tried.compiling

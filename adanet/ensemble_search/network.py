@@ -273,21 +273,39 @@ class Network:
       raise ValueError(
           f"{self.task.owner}: {words.one_line(error)}") from error
 
-  @devices.on_own_device
   def end_epoch(self) -> None:
-    """Checks the network on held-out rows, and keeps the values of its best.
+    """Checks the network on held-out rows; see `end_check`."""
+    self.begin_check()
+    for flat, rows in self._data.held_out.calls(self.check_size):
+      self.check(flat, rows)
+    self.end_check()
+
+  @devices.on_own_device
+  def begin_check(self) -> None:
+    """Begins to check the network, after an epoch."""
+    self._check_began = time.monotonic()
+    if not self.record.step:
+      raise ValueError("x has no batches in an epoch: expected at least one.")
+    self._trained_logs = self.steps.logs("train_step", self._logs)
+    self._callbacks.on_test_begin()
+    self.model.reset_metrics()
+
+  @devices.on_own_device
+  def check(self, flat: list, rows: np.ndarray) -> None:
+    """Checks the network on batches of held-out rows."""
+    for numbers in rows:
+      self._logs = self._called(self.steps.check, flat, numbers)
+
+  @devices.on_own_device
+  def end_check(self) -> None:
+    """Ends the epoch, and keeps the values of the best one.
 
     Saves the network now and then.
     """
-    began = time.monotonic()
     record = self.record
-    if not record.step:
-      raise ValueError("x has no batches in an epoch: expected at least one.")
-    trained = self.steps.logs("train_step", self._logs)
-    self._callbacks.on_test_begin()
-    checked = self._checked()
+    checked = self.steps.logs("test_step", self._logs)
     self._callbacks.on_test_end(checked)
-    logs = {**trained, **{
+    logs = {**self._trained_logs, **{
         "val_" + name: value for name, value in checked.items()}}
     if "val_loss" not in logs:
       raise ValueError(
@@ -309,7 +327,7 @@ class Network:
     if not record.ended and self.model.stop_training:
       record.ended = files.CALLBACK
     now = time.monotonic()
-    record.seconds += now - began
+    record.seconds += now - self._check_began
     if not record.ended and now - self._saved > _SECS_BETWEEN_SAVES:
       self.save()
 
@@ -319,14 +337,6 @@ class Network:
       self.record.ended = files.PATIENCE
     elif epochs >= self.task.epochs:
       self.record.ended = files.EPOCHS
-
-  def _checked(self):
-    self.model.reset_metrics()
-    logs = {}
-    for flat, rows in self._data.held_out.calls(self.check_size):
-      for some in rows:
-        logs = self._called(self.steps.check, flat, some)
-    return self.steps.logs("test_step", logs)
 
   @devices.on_own_device
   def loss_of(self, rows: rows_lib.Rows) -> float:
@@ -349,7 +359,7 @@ class Network:
   @devices.on_own_device
   def sample(self) -> tuple[tuple, files.HeldOutPredictions]:
     """Returns the first held-out batch, and the predictions for it."""
-    flat, rows = next(self._data.held_out.calls(self.check_size))
+    flat, rows = self._data.held_out.first_call(self.check_size)
     with models.kept_states(self.model):
       return rows_lib.first_batch(self._data.held_out, self.check_size), (
           self._predicted([(flat, rows[:1])]))
@@ -372,7 +382,7 @@ class Network:
 
   def _predict_seconds(self):
     """Returns about how long 1,000 rows take."""
-    flat, rows = next(self._data.held_out.calls(self.check_size))
+    flat, rows = self._data.held_out.first_call(self.check_size)
     batch = np.resize(rows[0], self.check_size)
     secs = []
     for _ in range(3):  # The least: others train meanwhile.

@@ -107,7 +107,7 @@ def readable(array):
 
 def first_batch(held_out: Any, size: int) -> tuple:
   """Returns the first batch of held-out rows, as a model takes it."""
-  flat, rows = next(held_out.calls(size))
+  flat, rows = held_out.first_call(size)
   return held_out.layout(size).packed(
       readable(tensor)(tf.constant(rows[0])) for tensor in flat)
 
@@ -202,6 +202,10 @@ class Rows:
         some = rows[i:i + count]
         yield ([readable(one)(some.reshape(-1)) for one in flat],
                np.arange(some.size, dtype=np.int32).reshape(some.shape))
+
+  def first_call(self, size: int) -> Call:
+    """Returns the first of `calls`."""
+    return next(self.calls(size))
 
   def labels(self) -> tuple:
     """Returns the labels and weights of these rows, or None, as tensors."""

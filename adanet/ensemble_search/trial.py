@@ -256,17 +256,17 @@ def _compile_config(model):
 
   A user's schedule of learning rates needs no config to train.
   """
-  optimizers = [one for one in (
+  optimizers = [optimizer for optimizer in (
       model.optimizer, getattr(model.optimizer, "inner_optimizer", None))
-                if isinstance(one, keras.optimizers.Optimizer)]
-  for one in optimizers:
-    one.get_config = dict
+                if isinstance(optimizer, keras.optimizers.Optimizer)]
+  for optimizer in optimizers:
+    optimizer.get_config = dict
   try:
     with making.without_warnings():
       return model.get_compile_config()
   finally:
-    for one in optimizers:
-      del one.get_config
+    for optimizer in optimizers:
+      del optimizer.get_config
 
 
 def _same_loss(before, owner, model):

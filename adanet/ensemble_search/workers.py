@@ -51,6 +51,7 @@ class SentSearch(NamedTuple):
       or None.
     seed, epochs, patience: int, of all networks.
     settings: dict, `making.settings` of the program.
+    specs: str, tells the batches of `x`; "" for arrays.
   """
   functions: dict[str, Any]
   compiling: making.Compiling
@@ -61,6 +62,7 @@ class SentSearch(NamedTuple):
   epochs: int
   patience: int
   settings: dict[str, Any]
+  specs: str
 
   def task(self, key: files.Key, copies: bool) -> network_lib.NetworkTask:
     return network_lib.NetworkTask(
@@ -240,6 +242,12 @@ def _read_data(directory, sent):
   return data
 
 
+def specs_of(source: Any) -> str:
+  """Returns a text that tells the batches of a `BatchSource`; "" for None."""
+  return "" if source is None else ", ".join(
+      f"{spec.dtype.name} {spec.shape}" for spec in source.layout.specs)
+
+
 def check_executor(executor: Any) -> Any:
   """Returns the executor to use for an argument `executor`, or None.
 
@@ -282,7 +290,14 @@ def check_worker(directory: str, sent: str) -> None:
   """Raises an error in a worker that cannot train; see `train_network`."""
   forks.check_process()
   runtime.grow_gpu_memory()
-  making.set_settings(_read_functions(directory, sent).settings)
+  search = _read_functions(directory, sent)
+  making.set_settings(search.settings)
+  specs = specs_of(search.source)
+  if specs != search.specs:
+    raise ValueError(
+        f"x makes other batches in a worker than in the program: {specs}, and "
+        f"{search.specs} in the program. A worker imports modules anew, without "
+        "what the program has changed in them: give the function what it needs.")
 
 
 def train_network(given: WorkerTask) -> files.NetworkRecord | None:

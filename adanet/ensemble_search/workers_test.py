@@ -52,6 +52,9 @@ class Scaled(L.Layer):
 def own_loss(y_true, y_pred):
   return alpha * (y_true - y_pred) ** 2
 
+def batches():
+  return iter([(np.ones([9, width], "float32"), np.ones([9, 1], "float32"))])
+
 def make(*layers):
   model = keras.Sequential([keras.Input([3]), *layers, L.Dense(1)])
   model.compile(keras.optimizers.Adam(rate), own_loss)
@@ -203,6 +206,15 @@ class WorkersTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, f"the layer {module.words.name!r} has"):
       self._fit(module.looks_up, None, _Elsewhere(
           lambda: mock.patch.object(module, "words", there)), x=x)
+
+  def test_batches_of_a_module_that_the_program_has_changed(self):
+    module = self._users_module()
+    with self.assertRaisesRegex(
+        ValueError, r"^x makes other batches in a worker than in the program: "
+        r"float32 \(None, 9\), .*, and float32 \(None, 4\), .* in the program"):
+      self._fit(x=module.batches, y=None, validation_data=module.batches,
+                executor=_Elsewhere(lambda: mock.patch.object(
+                    module, "width", 9)))
 
   def test_values_that_no_seed_fixes(self):
     self._fit(self._users_module().unseeded, None)
