@@ -19,7 +19,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.ensemble_search import datasets
+from adanet.ensemble_search import data
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
@@ -143,12 +143,12 @@ class EngineTest(parameterized.TestCase):
     fit = {"x": batches, "validation_data": counted, "epochs": 2, "patience": 9}
     expected = _figures(fitted(self.create_tempdir().full_path, **{
         **fit, "validation_data": batches}))
-    with mock.patch.object(datasets, "_MAX_KEPT_BYTES", limit):
+    with mock.patch.object(data, "_MAX_KEPT_BYTES", limit):
       found = _figures(fitted(self.create_tempdir().full_path, **fit))
     np.testing.assert_equal(expected, found)
-    # Once to look at all, twice to check two networks at a time, and to predict:
-    # before the first step, and when each network has ended.
-    self.assertLen(read, 8 if limit else 6 * 8)
+    # Once to look at all, twice to check two networks at a time, and to predict
+    # when each network has ended.
+    self.assertLen(read, 8 if limit else 5 * 8)
 
   def test_a_dataset_is_made_and_read_once(self):
     made, read = [], []
@@ -249,8 +249,8 @@ class EngineTest(parameterized.TestCase):
     os.truncate(os.path.join(networks, name), 99)
     unfinished = self.create_tempfile(os.path.join(folder, "new-9-data.pickle"))
     with self.assertRaisesRegex(ValueError, (
-        f"^'/.*/0-0-big/{name}' cannot be read: .*. Remove its folder, and "
-        "call fit again: the network trains anew.$")):
+        f"^'/.*/0-0-big/{name}' cannot be read: .*. Remove its folder and "
+        "call fit again, which trains the network anew.$")):
       print(fitted(folder).model)
     shutil.rmtree(networks)
     with self.assertRaisesRegex(
@@ -286,8 +286,8 @@ class EngineTest(parameterized.TestCase):
         return future
 
     with self.assertRaisesRegex(
-        RuntimeError, "^A worker of executor died: 4 workers died. What was "
-        "trained is in the directory: call fit again"):
+        RuntimeError, "^A worker of executor died: 4 workers died. All "
+        "training so far is in the directory: call fit again"):
       fitted(self.create_tempdir().full_path, executor=Losing())
 
   @parameterized.parameters(level.first(["last.weights.h5", "network.json"]))
@@ -309,7 +309,7 @@ class EngineTest(parameterized.TestCase):
 
     with mock.patch.object(files.os, "replace", replaced):
       save(1)
-    record = folder.running()
+    record = folder.read_record()
     if folder.has_state(record):  # Else the network begins anew.
       folder.load(value, record.saved_file(files.LAST))
       self.assertLen(record.epochs, int(value.get_weights()[0][0, 0]))
@@ -321,7 +321,7 @@ class EngineTest(parameterized.TestCase):
   @level.gate
   def test_done_networks_are_not_trained_again(self):
     folder = self._copy()
-    with mock.patch.object(network.Network, "take") as take:
+    with mock.patch.object(network.Network, "take_steps") as take:
       search = fitted(folder)
       take.assert_not_called()
     self._check(search)
@@ -338,7 +338,7 @@ class EngineTest(parameterized.TestCase):
     with self.assertLogs("absl") as logs:
       self._check(fitted(folder, epochs=9, patience=3))
     self.assertIn("epochs: 4 before, 9 now; patience: 2 before, 3 now: "
-                  "networks that have ended stay", logs.output[0])
+                  "finished networks stay", logs.output[0])
     stopped = self.create_tempdir().full_path
     fitted(stopped, epochs=10**6, patience=10**6, max_seconds=.5)
     search = fitted(stopped, epochs=1, patience=9)
@@ -357,7 +357,7 @@ class EngineTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     search = fitted(folder, **fit, max_seconds=.5)
     self.assertFalse(any(one.ended for one in search.history.networks))
-    with self.assertRaisesRegex(ValueError, "^No network has ended yet"):
+    with self.assertRaisesRegex(ValueError, "^No network has finished yet"):
       print(search.model)
     self.assertEqual(["begin"] * len(search.history.networks), heard)
     heard.clear()
@@ -374,7 +374,7 @@ class EngineTest(parameterized.TestCase):
       ("y", {}, {"y": Y + 1}, "y has other values"),
       ("seed", {"seed": 2}, {}, "seed: 3 before, 2 now"),
       ("names", {"models": {"big": big}}, {},
-       r"models\['small'\]: .* before, none now"),
+       "models lacks small"),
       ("activation", {"models": {"big": big, "small": lambda: keras.Sequential([
           L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])}}, {},
        r"models\['small'\] makes another model"),
@@ -387,7 +387,7 @@ class EngineTest(parameterized.TestCase):
   def test_another_search(self, arguments, fit, expected):
     with self.assertRaisesRegex(
         ValueError, "has a search with something else: "
-        f"{expected}.*Give what it had, or another directory.$"):
+        f"{expected}.*Give the original arguments, or another directory.$"):
       ensemble_search.EnsembleSearch(**{**dict(
           models=MODELS, loss="mse", directory=self._trained(), seed=3,
           optimizer=keras.optimizers.Adam(.03)), **arguments}).fit(**{**dict(
@@ -403,7 +403,7 @@ class EngineTest(parameterized.TestCase):
     self.assertEqual(["loss", "mae"], sorted(loaded.model.evaluate(
         X, Y, verbose=0, return_dict=True)))
     with self.assertRaisesRegex(
-        ValueError, "^name='wide': expected that of a network that has ended: "
+        ValueError, "^name='wide': expected the name of a finished network: "
         "'small', 'big'.$"):
       loaded.network("wide")
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
@@ -423,9 +423,9 @@ class EngineTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     self.create_tempfile(os.path.join(folder, "search.json"), "{}")
     self.create_tempfile(os.path.join(folder, name))
-    with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
+    with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
       fitted(folder)
-    with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
+    with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
       ensemble_search.EnsembleSearch.load(folder, MODELS)
 
 

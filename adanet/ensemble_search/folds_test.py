@@ -14,7 +14,6 @@ from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import reuse
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -45,7 +44,7 @@ def _search(directory, models=None):
 
 
 def _data(y, folds, seed):
-  return data_lib.checked(
+  return data_lib.split_data(
       np.zeros([len(y), 1], "float32"), y, 4, None, .2, None, None, folds,
       seed)[0]
 
@@ -83,12 +82,12 @@ class FoldsTest(parameterized.TestCase):
                  count, seed)
     self.assertLen(data, count)
     self.assertSequenceEqual(range(len(classes)), sorted(
-        row for one in data for row in one.held_out.rows))
+        row for one in data for row in one.held_out.numbers))
     for one in data:
       self.assertSequenceEqual(range(len(classes)), sorted(
-          [*one.trained.rows, *one.held_out.rows]))
-    for found in ([len(one.held_out.rows) for one in data], *(
-        [np.sum(classes[one.held_out.rows] == label) for one in data]
+          [*one.trained.numbers, *one.held_out.numbers]))
+    for found in ([len(one.held_out.numbers) for one in data], *(
+        [np.sum(classes[one.held_out.numbers] == label) for one in data]
         for label in range(4))):
       self.assertLessEqual(max(found) - min(found), 1)
 
@@ -98,13 +97,13 @@ class FoldsTest(parameterized.TestCase):
     search.fit(_X, _CLASSES, sample_weight=weights, epochs=2, folds=2,
                verbose=0)
     history = search.history
-    data = data_lib.checked(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
-    rows = np.concatenate([one.held_out.rows for one in data])
+    data = data_lib.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
+    rows = np.concatenate([one.held_out.numbers for one in data])
     mean = 0
     self.assertLen(history.members, 2)
     for member in history.members:
       found = np.concatenate([
-          np.asarray(search.network(network.name)(_X[one.held_out.rows]))
+          np.asarray(search.network(network.name)(_X[one.held_out.numbers]))
           for network, one in zip(member.networks, data)])
       mean += member.weight * found
       self._check_values(member.values, found, rows, weights)
@@ -204,7 +203,7 @@ class FoldsTest(parameterized.TestCase):
         for patch in (mock.patch.object(rows_lib.Steps, "trace", count),
                       mock.patch.object(os, "sched_getaffinity", lambda _: {0}),
                       *(() if lends else [mock.patch.object(
-                          reuse.EndedNetworks, "borrow", lambda *_: None)])):
+                          network_lib.EndedNetworks, "borrow", lambda *_: None)])):
           exits.enter_context(patch)
         search = ensemble_search.EnsembleSearch(**{**dict(
             models={"line": _make(inner)}, loss=_SPARSE, seed=1,

@@ -644,7 +644,7 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertLogs("absl", "WARNING") as logs:
       ensemble_search.EnsembleSearch.load(
           folder, {"a": _dense()}, "mae", ["mae"])
-    self.assertIn("loss: 'mse' before, 'mae' now. Models are", logs.output[0])
+    self.assertIn("loss: 'mse' before, 'mae' now. Using the loss given to load()", logs.output[0])
 
   def test_compiled_metric_of_a_user(self):
 

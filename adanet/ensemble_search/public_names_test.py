@@ -35,7 +35,8 @@ _INTERNALS = {
 _NOT_PUBLIC = ("keras_internals", "keras_scope", "seeds",
                "tensorflow_internals")
 # Objects of the room whose attributes other objects set.
-_OWN = ("self", "cls", "record", "self.record", "part", "part.held_out")
+_OWN = ("self", "cls", "record", "self.record", "sent", "split",
+        "split.held_out")
 # Those of NamedTuples are public in spite of their underscore.
 _OF_TUPLES = ("_replace", "_asdict", "_fields", "_repr_html_")
 _ROOMS = ("core", "heads", "training", "engines", "search", "estimator")

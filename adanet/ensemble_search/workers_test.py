@@ -151,9 +151,8 @@ class WorkersTest(parameterized.TestCase):
           tf.data.Dataset.from_tensor_slices((X, Y)).batch(9))}))
   def test_what_cannot_be_sent_is_named(self, arguments):
     name = self._testMethodName.rpartition("named_")[2]
-    with mock.patch.object(workers, "_MAX_KEPT_BYTES", 0, create=True), (
-        mock.patch("adanet.ensemble_search.datasets._MAX_KEPT_BYTES", 0)), (
-            mock.patch.object(rows_lib.Steps, "trace")) as trace:
+    with mock.patch("adanet.ensemble_search.data._MAX_KEPT_BYTES", 0), (
+        mock.patch.object(rows_lib.Steps, "trace")) as trace:
       with self.assertRaisesRegex(
           ValueError, rf"^{name}(\['a'\])? cannot be sent to a worker of "
           "executor: cannot pickle '_thread.lock' object"):
