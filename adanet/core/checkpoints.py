@@ -4,16 +4,23 @@
 
 A checkpoint is named by its prefix, a str. All functions that read raise a
 `CheckpointError` if they cannot, or if a variable is not there.
+
+A job deletes its old checkpoints while other processes may read them. So the
+error of a checkpoint that is not the latest one any more is a `DeletedError`,
+and `read_latest` reads the next one instead.
 """
 
 import collections
+import contextlib
 import hashlib
 import os
 import re
-from typing import Any, Callable, DefaultDict, Dict, Iterable, List, Optional
-from typing import Set, Tuple
+from typing import Any, Callable, DefaultDict, Dict, Iterable, Iterator, List
+from typing import Optional, Set, Tuple, TypeVar
 
+from adanet import log as logging
 from adanet import tf_compat
+from adanet.core import checkpoint_index
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 import numpy as np
@@ -21,10 +28,26 @@ import numpy as np
 # The scope of a subnetwork, its layer's name without the number, the number.
 _LAYER = re.compile(
     r"(adanet/iteration_\d+/subnetwork_[^/]+)/([^/]*?)(?:_(\d+))?/")
+# A job that deletes so many in a row saves faster than this process reads.
+_MAX_DELETED = 5
+
+_T = TypeVar("_T")
 
 
 class CheckpointError(ValueError):
   """A checkpoint is not complete, or is not one of this search."""
+
+
+class DeletedError(CheckpointError):
+  """A checkpoint is deleted, or is being deleted: another is the latest.
+
+  Attributes:
+    checkpoint: str, its prefix.
+  """
+
+  def __init__(self, message: str, checkpoint: str = ""):
+    super().__init__(message)
+    self.checkpoint = checkpoint
 
 
 class _Broken(Exception):
@@ -45,7 +68,7 @@ def _age(checkpoint):
     # Of one global step there may be several.
     steps = _integers(checkpoint, f"adanet/iteration_{number}/(.*)/step")
     return number, global_step, sum(steps.values())
-  except _Broken:
+  except _broken_errors():
     return None
 
 
@@ -68,12 +91,74 @@ def _advice(folder):
       f"\"{os.path.basename(newest)}\"")
 
 
-def _advised(function: Callable[..., Any], folder: str, *args: Any) -> Any:
-  """Calls a function; if a checkpoint is broken, the error has a remedy."""
+def _is_whole(checkpoint):
   try:
-    return function(*args)
-  except _Broken as broken:
-    raise CheckpointError(f"{broken} {_advice(folder)}") from broken.__cause__
+    _check_readable(checkpoint)
+    return True
+  except _broken_errors():
+    return False
+
+
+def successor(checkpoint: str) -> Optional[str]:
+  """Returns the latest checkpoint, where it has replaced this one.
+
+  TensorFlow names the latest one first. Then it deletes the data of an old one,
+  and last the index of that.
+
+  Returns:
+    The prefix of another checkpoint in the folder; None if `checkpoint` is
+    whole, or is the latest one.
+  """
+  newest = checkpoint_file.latest(os.path.dirname(checkpoint))
+  if newest in (None, checkpoint) or not checkpoint_file.is_there(newest) or (
+      _is_whole(checkpoint)):
+    return None
+  return newest
+
+
+@contextlib.contextmanager
+def explained(checkpoint: str) -> Iterator[None]:
+  """Explains the error of a block that reads a checkpoint.
+
+  Raises:
+    DeletedError: the checkpoint was deleted by the job that trains.
+    CheckpointError: the checkpoint is broken. The message has a remedy.
+  """
+  try:
+    yield
+  except _broken_errors() as error:
+    newest = successor(checkpoint)
+    if newest is not None:
+      state = "incomplete" if checkpoint_file.is_there(
+          checkpoint) else "not there"
+      raise DeletedError(
+          f"{checkpoint} is {state}: a job deletes its older checkpoints, and "
+          f"the latest one is {os.path.basename(newest)}. Read that one, or "
+          "let the job keep more, by keep_checkpoint_max of its RunConfig",
+          checkpoint) from error
+    if isinstance(error, _Broken):
+      raise CheckpointError(
+          f"{error} {_advice(os.path.dirname(checkpoint))}"
+      ) from error.__cause__
+    raise
+
+
+def read_latest(read: Callable[[], _T]) -> _T:
+  """Returns what a function returns that reads the latest checkpoint.
+
+  A job that trains in the folder may delete that checkpoint meanwhile. Then the
+  function is called again, to read the latest one by then.
+
+  Raises:
+    DeletedError: checkpoints are deleted faster than the function reads them.
+  """
+  for _ in range(_MAX_DELETED - 1):
+    try:
+      return read()
+    except DeletedError as error:
+      logging.warning("%s was deleted while it was read: the latest one is "
+                      "next.", error.checkpoint)
+  return read()
 
 
 def latest(folder: str) -> Optional[str]:
@@ -85,26 +170,36 @@ def latest(folder: str) -> Optional[str]:
   Raises:
     CheckpointError: there is no such checkpoint.
   """
-  return _advised(_latest, folder, folder)
+  try:
+    return _latest(folder)
+  except _Broken as broken:
+    raise CheckpointError(f"{broken} {_advice(folder)}") from None
 
 
 def _latest(folder):
   path = os.path.join(folder, checkpoint_file.NAME)
   if not tf_compat.v1.io.gfile.exists(path):
     return None
-  checkpoint = checkpoint_file.latest(folder)
-  if checkpoint is None:
-    raise _error(path, "it names no checkpoint")
-  if not checkpoint_file.is_there(checkpoint):
-    raise _error(
-        checkpoint, "the file 'checkpoint' names it, but it is not there")
-  return checkpoint
+  checkpoint = None
+  while True:
+    before, checkpoint = checkpoint, checkpoint_file.latest(folder)
+    if checkpoint is None:
+      raise _error(path, "it names no checkpoint")
+    if checkpoint_file.is_there(checkpoint):
+      return checkpoint
+    if checkpoint == before:  # Else a job has saved another one meanwhile.
+      raise _error(
+          checkpoint, "the file 'checkpoint' names it, but it is not there")
 
 
 def _reader_errors():
   # TensorFlow 2's reader raises IndexError where 1.15's raises OutOfRangeError,
   # and RuntimeError for a file that it does not know.
   return (tf_compat.v1.errors.OpError, IndexError, RuntimeError, ValueError)
+
+
+def _broken_errors():
+  return (_Broken, OSError, *_reader_errors())
 
 
 def _reader(checkpoint):
@@ -123,7 +218,8 @@ def _tensor(reader, checkpoint, name):
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
   """Returns the values of variables of a checkpoint, as NumPy has them."""
-  return _advised(_values, os.path.dirname(checkpoint), checkpoint, names)
+  with explained(checkpoint):
+    return _values(checkpoint, names)
 
 
 def _values(checkpoint, names):
@@ -143,7 +239,8 @@ def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
     names: of variables in the graph. One that the checkpoint does not
       have is left out.
   """
-  return _advised(_not_finite, os.path.dirname(checkpoint), checkpoint, names)
+  with explained(checkpoint):
+    return _not_finite(checkpoint, names)
 
 
 def _not_finite(checkpoint, names):
@@ -170,7 +267,8 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
   Returns:
     Dict from the text of the group to an int.
   """
-  return _advised(_integers, os.path.dirname(checkpoint), checkpoint, pattern)
+  with explained(checkpoint):
+    return _integers(checkpoint, pattern)
 
 
 def _integers(checkpoint, pattern):
@@ -193,7 +291,8 @@ def integer(checkpoint: Optional[str], name: str) -> int:
 
 def digest(checkpoint: str) -> str:
   """Returns the digest of a checkpoint; its index has sums of all values."""
-  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
+  with explained(checkpoint), tf_compat.v1.io.gfile.GFile(
+      checkpoint + ".index", "rb") as f:
     return hashlib.sha256(f.read()).hexdigest()
 
 
@@ -202,9 +301,11 @@ def sums(checkpoint: str) -> Dict[str, int]:
 
   Variables of the same name and the same sum have the same values.
   """
-  check_readable(checkpoint)
-  return {key.decode(): entry[_SUM] for key, entry in _stored(checkpoint)
-          if entry.get(_SUM) and b"\0" not in key}  # A part has one.
+  with explained(checkpoint):
+    _check_readable(checkpoint)
+    return {key.decode(): entry.sum
+            for key, entry in checkpoint_index.entries(checkpoint)
+            if entry.sum and b"\0" not in key}  # A part has one.
 
 
 def check_readable(checkpoint: str) -> None:
@@ -215,7 +316,8 @@ def check_readable(checkpoint: str) -> None:
   Raises:
     CheckpointError: it has not.
   """
-  _advised(_check_readable, os.path.dirname(checkpoint), checkpoint)
+  with explained(checkpoint):
+    _check_readable(checkpoint)
 
 
 def _check_readable(checkpoint):
@@ -229,10 +331,8 @@ def _check_readable(checkpoint):
     raise _error(checkpoint, "of its files '.data-*', only these are there: "
                              f"[{', '.join(map(os.path.basename, shards))}]")
   sizes = [gfile.stat(shard).length for shard in shards]
-  for _, entry in _stored(checkpoint):
-    shard = entry.get(_SHARD, 0)
-    end = entry.get(_OFFSET, 0) + entry.get(_SIZE, 0)
-    if shard >= len(shards) or end > sizes[shard]:
+  for _, entry in checkpoint_index.entries(checkpoint):
+    if entry.shard >= len(shards) or entry.end > sizes[entry.shard]:
       raise _error(
           checkpoint, "it is cut short: its files '.data-*' have "
                       f"{sum(sizes):,} bytes, and its index names more")
@@ -286,102 +386,3 @@ def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
         renamed[name] = candidate
         break
   return renamed
-
-
-# Where the data of a checkpoint lie, by its file `.index`. TensorFlow's reader
-# tells the shapes of whole variables, but not which parts of a variable in
-# parts, such as one of an optimizer, are there.
-#
-# The file is a table of LevelDB with uncompressed blocks. Its keys are the
-# names of variables and of their parts. Each value is a protocol buffer, of
-# which these fields are read:
-#
-#     message BundleEntry {
-#       int32 shard_id = 3;
-#       int64 offset = 4;
-#       int64 size = 5;
-#       fixed32 crc32c = 6;  // Of the data; absent where parts have it.
-#     }
-#
-# Sources: table_format.md of LevelDB, and tensor_bundle.proto of TensorFlow.
-
-_MAGIC = bytes.fromhex("57fb808b247547db")
-_FOOTER_SIZE = 48
-# The type of a protocol buffer's field on the wire, to the bytes of its value.
-_FIXED_SIZES = {1: 8, 5: 4}
-_SHARD, _OFFSET, _SIZE, _SUM = 3, 4, 5, 6
-
-
-class _BytesReader:
-  """Reads numbers and bytes, one after the other."""
-
-  def __init__(self, content: bytes):
-    self._content = content
-    self._position = 0
-
-  def __bool__(self):
-    return self._position < len(self._content)
-
-  def varint(self) -> int:
-    value = shift = 0
-    while True:
-      byte = self.read(1)[0]
-      value |= (byte & 127) << shift
-      if byte < 128:
-        return value
-      shift += 7
-
-  def read(self, size: int) -> bytes:
-    begin = self._position
-    self._position += size
-    if self._position > len(self._content):
-      raise ValueError("the index is cut short")
-    return self._content[begin:self._position]
-
-
-def _entries(content, handle):
-  """Yields the keys and values of the block that a handle names."""
-  offset, size = handle.varint(), handle.varint()
-  block = content[offset:offset + size]
-  if content[offset + size:offset + size + 1] != b"\0":
-    raise ValueError("the index is compressed or cut short")
-  num_restarts = int.from_bytes(block[-4:], "little")
-  # The rest is data for searching the block.
-  reader = _BytesReader(block[:len(block) - 4 * (num_restarts + 1)])
-  key = b""
-  while reader:
-    shared, rest, size = reader.varint(), reader.varint(), reader.varint()
-    key = key[:shared] + reader.read(rest)
-    yield key, reader.read(size)
-
-
-def _numbers(message):
-  """Returns the integers among the fields of a protocol buffer."""
-  reader = _BytesReader(message)
-  integers = {}
-  while reader:
-    field, kind = divmod(reader.varint(), 8)
-    if kind == 0:
-      integers[field] = reader.varint()
-    elif kind in _FIXED_SIZES:
-      integers[field] = int.from_bytes(
-          reader.read(_FIXED_SIZES[kind]), "little")
-    else:
-      reader.read(reader.varint())
-  return integers
-
-
-def _stored(checkpoint):
-  """Yields the key and the numbers of each variable, and of each part of one.
-  """
-  with tf_compat.v1.io.gfile.GFile(checkpoint + ".index", "rb") as f:
-    content = f.read()
-  footer = content[-_FOOTER_SIZE:]
-  if footer[-len(_MAGIC):] != _MAGIC:
-    raise ValueError("the index has no end")
-  handles = _BytesReader(footer)
-  handles.varint(), handles.varint()  # A block about blocks, which is empty.
-  for _, handle in _entries(content, handles):
-    for key, value in _entries(content, _BytesReader(handle)):
-      if key:  # The value without a name is about the whole checkpoint.
-        yield key, _numbers(value)

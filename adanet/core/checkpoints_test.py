@@ -4,15 +4,19 @@
 
 import functools
 import os
+import pickle
 import re
 import shutil
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import log
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.testing import variables
+from adanet.tf_compat import checkpoint_file
 import numpy as np
 
 _A = "adanet/iteration_0/subnetwork_t0_a/"
@@ -184,6 +188,98 @@ class CheckpointsTest(parameterized.TestCase):
           adanet__iteration_1__ensemble_a__step=number)
     os.remove(checkpoint + ".index")
     self._assert_error(': "model.ckpt-5.10"', checkpoints.latest, self._folder)
+
+  @parameterized.named_parameters(
+      ("index", ".index", "is not there"),
+      ("data", ".data-00000-of-00001", "is incomplete"))
+  def test_deleted_by_a_job(self, ending, state):
+    """Its advice is not about the file "checkpoint", which is right."""
+    checkpoint = _save(self._folder, 5)
+    _save(self._folder, 10)
+    os.remove(checkpoint + ending)
+    reads = [
+        functools.partial(checkpoints.values, checkpoint, ["global_step"]),
+        functools.partial(checkpoints.integer, checkpoint, "global_step"),
+        functools.partial(checkpoints.integers, checkpoint, "(global_step)"),
+        functools.partial(checkpoints.not_finite, checkpoint, ["weights"]),
+        functools.partial(checkpoints.check_readable, checkpoint),
+        functools.partial(checkpoints.sums, checkpoint)]
+    if ending == ".index":
+      reads.append(functools.partial(checkpoints.digest, checkpoint))
+    for read in reads:
+      with self.assertRaises(checkpoints.DeletedError) as raised:
+        read()
+      self.assertEqual(checkpoint, raised.exception.checkpoint)
+      self.assertEqual(
+          f"{checkpoint} {state}: a job deletes its older checkpoints, and the "
+          "latest one is model.ckpt-10. Read that one, or let the job keep "
+          "more, by keep_checkpoint_max of its RunConfig",
+          str(raised.exception))
+    copied = pickle.loads(pickle.dumps(raised.exception))
+    self.assertEqual(
+        (str(raised.exception), checkpoint), (str(copied), copied.checkpoint))
+
+  @parameterized.named_parameters(
+      ("another_is_latest", 5, None, None),
+      ("is_the_latest", 10, ".index", None),
+      ("deleted", 5, ".index", 10),
+      ("being_deleted", 5, ".data-00000-of-00001", 10))
+  def test_successor(self, step, removed, expected):
+    for each in (5, 10):
+      _save(self._folder, each)
+    checkpoint = os.path.join(self._folder, f"model.ckpt-{step}")
+    if removed:
+      os.remove(checkpoint + removed)
+    self.assertEqual(
+        expected and os.path.join(self._folder, f"model.ckpt-{expected}"),
+        checkpoints.successor(checkpoint))
+
+  def test_latest_one_is_broken_too(self):
+    checkpoint = _save(self._folder, 5)
+    _save(self._folder, 10)
+    for name in os.listdir(self._folder):
+      if name.endswith(".index"):
+        os.remove(os.path.join(self._folder, name))
+    self._assert_error("No checkpoint in this folder is whole",
+                       checkpoints.check_readable, checkpoint)
+
+  def test_error_that_is_not_the_checkpoints(self):
+    checkpoint = _save(self._folder, 5)
+    _save(self._folder, 10)
+    with self.assertRaisesRegex(ValueError, "^mine$"):
+      with checkpoints.explained(checkpoint):
+        raise ValueError("mine")
+
+  @parameterized.parameters((0, None), (1, None), (4, None), (5, "5"), (1, "x"))
+  def test_read_latest(self, num_deleted, error):
+    numbers = iter(range(1, 10))
+
+    def read():
+      number = next(numbers)
+      if number <= num_deleted:
+        raise checkpoints.DeletedError(f"{number}", f"model.ckpt-{number}")
+      if error == "x":
+        raise ValueError("x")
+      return number
+
+    with mock.patch.object(log, "warning") as warning:
+      if error is None:
+        self.assertEqual(num_deleted + 1, checkpoints.read_latest(read))
+      else:
+        with self.assertRaisesRegex(ValueError, f"^{error}$"):
+          checkpoints.read_latest(read)
+    self.assertEqual(
+        [f"model.ckpt-{number}" for number in range(
+            1, min(num_deleted, 4) + 1)],
+        [call[0][1] for call in warning.call_args_list])
+
+  def test_latest_while_a_job_saves(self):
+    deleted, saved = (os.path.join(self._folder, f"model.ckpt-{step}")
+                      for step in (5, 10))
+    _save(self._folder, 10)
+    with mock.patch.object(
+        checkpoint_file, "latest", side_effect=[deleted, saved]):
+      self.assertEqual(saved, checkpoints.latest(self._folder))
 
   def test_integers(self):
     checkpoint = self._save_integers(

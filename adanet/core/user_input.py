@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterator, List, Optional, Type
 
 from adanet import tf_compat
 from adanet.core import selection
+from adanet.tf_compat import keras_internals
 
 
 def described(value: Any) -> str:
@@ -108,10 +109,14 @@ _SHAPES = re.compile(
 _STRINGS = re.compile(
     r"DataType string not in|dtype='string' is not a valid|<dtype: 'string'>|"
     r"Invalid dtype tf\.string|Expected string, got|"
+    r"has type string that|match type string\b|"
     r"types \[[^\]]*\bstring\b[^\]]*\] that don't all match")
 _NUMBERS = (
-    "make numbers of them, in input_fn or by a layer such as "
-    "keras.layers.StringLookup")
+    "make numbers of them, by tf.strings.to_number in input_fn or by a layer "
+    "such as keras.layers.StringLookup")
+# The same, where an input of Keras would make numbers of them before the layer.
+_AFTER_INPUT = " after keras.Input(shape, dtype=\"string\"), or leave it out"
+_EAGER = re.compile(r"EagerTensor|Eager-defined Tensor")
 _RANKS = re.compile(r"\b(rank|ndim|min_ndim|dimensions?)\b")
 _BUILDER = re.compile(r"\biteration_(\d+)/subnetwork_t\d+_([^/]+)/")
 
@@ -124,10 +129,10 @@ def _tensors(name: str, structure: Any) -> Dict[str, Any]:
 
 
 def _strings(features):
-  """Returns which of the features are strings: a text, or None."""
+  """Returns which of the features are strings: a text, which may be ""."""
   names = sorted(name for name, tensor in _tensors("features", features).items()
                  if getattr(tensor, "dtype", None) == tf_compat.v1.string)
-  return ", ".join(names) or None
+  return ", ".join(names)
 
 
 def _of_other_types(features, message):
@@ -135,7 +140,7 @@ def _of_other_types(features, message):
   described = []
   for name, tensor in sorted(_tensors("features", features).items()):
     dtype = getattr(tensor, "dtype", None)
-    if dtype is not None and dtype != tf_compat.v1.float32 and (
+    if dtype not in (None, tf_compat.v1.float32, tf_compat.v1.string) and (
         re.search(" match|non-floating", message) and
         re.search(rf"\b{dtype.name}\b", message)):
       described.append(f"{name}, which is {dtype.name}")
@@ -162,6 +167,39 @@ def _shapes_of_one_example(features, labels):
   return ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items()))
 
 
+def _of_lookup(error):
+  """Returns what to do about a layer that lacks the size of its vocabulary."""
+  layer = keras_internals.lookup_of_unknown_size(error)
+  return layer and (
+      f"keras.layers.{layer} with this output_mode, because in a graph the "
+      "layer does not know the size of its vocabulary: give it max_tokens, "
+      "such as len(vocabulary) + 1, and pad_to_max_tokens=True")
+
+
+@contextlib.contextmanager
+def explained_in_input_fn() -> Iterator[None]:
+  """Explains an error of an input_fn that uses what it cannot.
+
+  Raises:
+    ValueError: a layer in it does not know its size, or was made before.
+  """
+  try:
+    yield
+  except Exception as error:  # pylint: disable=broad-except
+    line = _of_lookup(error)
+    if line:
+      line = f"input_fn cannot use {line}"
+    elif _EAGER.search(str(error)):
+      line = (
+          "input_fn uses a layer, a table or a tensor that was made before: "
+          "make it in the function, because each graph needs one. A layer that "
+          "was adapted may be called on arrays before, or give a new layer its "
+          "vocabulary=adapted.get_vocabulary(include_special_tokens=False)")
+    else:
+      raise
+    raise ValueError(f"{line}\n{error}") from error
+
+
 @contextlib.contextmanager
 def explained_in_builder(owner: str, features: Any,
                          labels: Any) -> Iterator[None]:
@@ -179,6 +217,7 @@ def explained_in_builder(owner: str, features: Any,
     yield
   except Exception as error:  # pylint: disable=broad-except
     message, line = str(error), None
+    lookup = _of_lookup(error)
     strings = _strings(features)
     shapes = _shapes_of_one_example(features, labels)
     names = _of_other_types(features, message)
@@ -190,6 +229,8 @@ def explained_in_builder(owner: str, features: Any,
       line = (f"{owner} asks for the feature {key!r}, and input_fn gives "
               f"{', '.join(map(repr, sorted(features, key=str)))}")
       message = "KeyError: " + message
+    elif lookup:
+      line = f"{owner} cannot use {lookup}"
     elif strings and _STRINGS.search(message):
       line = (f"{owner} cannot take strings, and the feature {strings} has "
               f"them: {_NUMBERS}, or leave it out")
@@ -220,15 +261,26 @@ def _whole_line(message):
 
 def _first_line(message, features):
   """Returns the meaning of an error of a run, or None."""
+  builder = _BUILDER.search(message)
+  owner = "The network" if builder is None else (
+      f"builder {builder.group(2)!r} of iteration {builder.group(1)}")
   strings = _strings(features)
+  if strings and re.search("Cast string to", message, re.IGNORECASE):
+    return (f"{owner} casts strings to numbers, and the feature {strings} has "
+            f"strings: {_NUMBERS}{_AFTER_INPUT}")
   if strings and re.search("string to (float|number|int)|StringToNumber",
                            message, re.IGNORECASE):
-    builder = _BUILDER.search(message)
-    owner = "The network" if builder is None else (
-        f"builder {builder.group(2)!r} of iteration {builder.group(1)}")
     return (f"{owner} makes numbers of the feature {strings}, whose strings "
-            f"are none: {_NUMBERS} after keras.Input(shape, dtype=\"string\"), "
-            "or leave it out")
+            "are none: give each string a number, in input_fn or by a layer "
+            f"such as keras.layers.StringLookup{_AFTER_INPUT}")
+  numbers = re.search(r"Cast (\w+) to string", message)
+  if numbers:
+    return (f"{owner} casts {numbers.group(1)} to strings: take a layer such "
+            "as keras.layers.IntegerLookup, or tf.strings.as_string in "
+            "input_fn")
+  if "Table not initialized" in message:
+    return (f"{owner} looks up in a table without values: give the layer its "
+            "vocabulary, as in keras.layers.StringLookup(vocabulary=[...])")
   return None
 
 

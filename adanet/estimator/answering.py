@@ -3,8 +3,10 @@
 """Evaluation, prediction and export of the best ensemble of a search."""
 
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import TypeVar
 
 from adanet import tf_compat
+from adanet.core import checkpoints
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
 from adanet.estimator import arguments
@@ -19,10 +21,16 @@ from adanet.training import signals
 
 _InputFn = Callable[..., Any]
 _Hooks = Optional[Sequence[Any]]
+_T = TypeVar("_T")
 
 
 class Answering:
-  """The methods of `adanet.Estimator` that use the best ensemble."""
+  """The methods of `adanet.Estimator` that use the best ensemble.
+
+  Another process may train in `model_dir` meanwhile. If that process deletes
+  the latest checkpoint before a method has read it, the method begins again
+  with the checkpoint that is the latest by then.
+  """
 
   _setup: setup_lib.SearchSetup  # `train` may replace the setup.
 
@@ -36,7 +44,37 @@ class Answering:
     """Returns the `BestEnsemble` of a checkpoint; None for the latest."""
     return best_ensemble.BestEnsemble(
         self._setup, self._winner,
-        self._folder.answering_checkpoint(checkpoint_path))
+        self._folder.answering_checkpoint(checkpoint_path),
+        is_latest=not checkpoint_path)
+
+  def _answer(self, answer: Callable[[best_ensemble.BestEnsemble], _T],
+              checkpoint_path: Optional[str],
+              chosen: Optional[best_ensemble.BestEnsemble] = None) -> _T:
+    """Returns what a function returns for the `BestEnsemble` of a checkpoint.
+
+    The function is called again if it has read the latest checkpoint, and that
+    was deleted meanwhile.
+
+    Args:
+      answer: the function.
+      checkpoint_path: str, the prefix of the checkpoint; None for the latest.
+      chosen: the `BestEnsemble` to begin with, or None.
+    """
+    bests = [] if chosen is None else [chosen]
+
+    def call():
+      return answer(bests.pop() if bests else self._best(checkpoint_path))
+
+    return call() if checkpoint_path else checkpoints.read_latest(call)
+
+  def _read(self, read: Callable[[str], _T]) -> _T:
+    """Returns what a function reads in the latest checkpoint."""
+    def read_saved():
+      checkpoint = self._folder.saved_checkpoint()
+      with checkpoints.explained(checkpoint):
+        return read(checkpoint_file.readable(checkpoint))
+
+    return checkpoints.read_latest(read_saved)
 
   def evaluate(self, input_fn: _InputFn, steps: Optional[int] = None,
                hooks: _Hooks = None,
@@ -73,9 +111,10 @@ class Answering:
     user_input.check_input_fn(input_fn)
     arguments.check_count("steps", steps)
     arguments.check_name(name)
+    checked_hooks = arguments.checked_hooks(hooks)
     with signals.StopRequests():
-      return self._best(checkpoint_path).evaluate(
-          input_fn, steps, arguments.checked_hooks(hooks), name)
+      return self._answer(lambda best: best.evaluate(
+          input_fn, steps, checked_hooks, name), checkpoint_path)
 
   def predict(self, input_fn: _InputFn, predict_keys: Any = None,
               hooks: _Hooks = None,
@@ -107,9 +146,11 @@ class Answering:
     """
     user_input.check_input_fn(input_fn)
     arrays.warn_if_shuffled(input_fn)
+    # So that there is an error now, not at the first prediction.
+    chosen = self._answer(lambda best: best, checkpoint_path)
     return prediction.predict(
-        self._best(checkpoint_path), input_fn, predict_keys,
-        arguments.checked_hooks(hooks), yield_single_examples)
+        lambda answer: self._answer(answer, checkpoint_path, chosen), input_fn,
+        predict_keys, arguments.checked_hooks(hooks), yield_single_examples)
 
   def predictor(self, features: Any, predict_keys: Any = None,
                 checkpoint_path: Optional[str] = None) -> prediction.Predictor:
@@ -138,8 +179,8 @@ class Answering:
       ValueError: `model_dir` has no checkpoint, no prediction has a key of
         `predict_keys`, or `features` does not fit the model.
     """
-    return prediction.Predictor(
-        self._best(checkpoint_path), features, predict_keys)
+    return self._answer(lambda best: prediction.Predictor(
+        best, features, predict_keys), checkpoint_path)
 
   def export_saved_model(
       self, export_dir_base: str,
@@ -172,9 +213,9 @@ class Answering:
     Raises:
       ValueError: `model_dir` has no checkpoint.
     """
-    return saved_model.export(
-        self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text)
+    return self._answer(lambda best: saved_model.export(
+        best, export_dir_base, serving_input_receiver_fn, assets_extra,
+        as_text), checkpoint_path)
 
   def export_savedmodel(
       self, export_dir_base: str,
@@ -200,9 +241,9 @@ class Answering:
     Raises:
       ValueError: see `export_saved_model`.
     """
-    return saved_model.export(
-        self._best(checkpoint_path), export_dir_base, serving_input_receiver_fn,
-        assets_extra, as_text, strip_default_attrs)
+    return self._answer(lambda best: saved_model.export(
+        best, export_dir_base, serving_input_receiver_fn, assets_extra, as_text,
+        strip_default_attrs), checkpoint_path)
 
   def latest_checkpoint(self) -> Optional[str]:
     """Returns the prefix of the latest checkpoint, or None."""
@@ -210,10 +251,10 @@ class Answering:
 
   def get_variable_names(self) -> List[str]:
     """Returns the names of all variables of the latest checkpoint."""
-    return [name for name, _ in tf_compat.v1.train.list_variables(
-        checkpoint_file.readable(self._folder.saved_checkpoint()))]
+    return [name for name, _ in self._read(
+        tf_compat.v1.train.list_variables)]
 
   def get_variable_value(self, name: str) -> Any:
     """Returns the value of a variable of the latest checkpoint as an array."""
-    return tf_compat.v1.train.load_variable(
-        checkpoint_file.readable(self._folder.saved_checkpoint()), name)
+    return self._read(
+        lambda checkpoint: tf_compat.v1.train.load_variable(checkpoint, name))

@@ -102,6 +102,26 @@ class AutoMistakesTest(parameterized.TestCase):
       lines += [line.getMessage() for line in logs.records]
     return [line for line in lines if "candidate_pool[" in line]
 
+  @parameterized.parameters("one_hot", "multi_hot")
+  def test_lookup_of_strings(self, mode):
+    keras = _keras()
+
+    def train(**arguments):
+      self._train(
+          {"m": lambda: keras.Sequential([
+              keras.Input([1], dtype="string"),
+              keras.layers.StringLookup(
+                  vocabulary=["red"], output_mode=mode, **arguments),
+              keras.layers.Dense(1)])},
+          features=[["red"]] * _ROWS)
+
+    with self.assertRaisesRegex(
+        ValueError, "^builder 'm' of iteration 0 cannot use "
+        "keras.layers.StringLookup with this output_mode.*: give it max_tokens,"
+        " such as len.vocabulary. . 1, and pad_to_max_tokens=True\n"):
+      train()
+    train(max_tokens=2, pad_to_max_tokens=True)
+
   @parameterized.named_parameters(
       ("object", _model, r" is a Keras model: .* such as lambda: "),
       ("layer", lambda: _keras().layers.Dense(1), " is a Keras layer: expect"),

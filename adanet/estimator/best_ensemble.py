@@ -58,15 +58,36 @@ class BestEnsemble:
 
   def __init__(self, setup: setup_lib.SearchSetup,
                answering: search_files.AnsweringWinner,
-               checkpoint: Optional[str]):
-    """Finds out who has won, if that is known."""
+               checkpoint: Optional[str], is_latest: bool = False):
+    """Finds out who has won, if that is known.
+
+    Args:
+      checkpoint: str, or None; see the attribute.
+      is_latest: whether the latest checkpoint is meant. Then a session has the
+        checkpoint that is the latest when it opens, if the graph is the same.
+    """
     self._answering = answering
+    self._is_latest = is_latest
     self.checkpoint = checkpoint
     self.number = setup.model_dir.current_iteration(checkpoint)
     self._winner = answering.decided(
         local.LocalEngine(setup), self.number, checkpoint)
     self.setup = setup if self._winner is None else setup._replace(
         only=self._winner.architecture)
+
+  def _take_later(self):
+    """Takes a checkpoint that a job has saved while the graph was built.
+
+    The job may delete the one before at any moment.
+    """
+    if not self._is_latest or self._winner is not None:
+      return
+    model_dir = self.setup.model_dir
+    later = model_dir.latest_checkpoint()
+    if model_dir.current_iteration(later) == self.number and (
+        self._answering.decided(
+            local.LocalEngine(self.setup), self.number, later) is None):
+      self.checkpoint = later
 
   def spec(self, iteration: iteration_lib.Iteration) -> ensembles.EnsembleSpec:
     """Returns the `EnsembleSpec` that answers, of an iteration of `setup`."""
@@ -79,6 +100,7 @@ class BestEnsemble:
 
   def open_session(self, built: setup_lib.BuiltGraph) -> sessions.OpenSession:
     """Opens a session on a graph of `setup`; see `SearchSetup.open_session`."""
+    self._take_later()
     fingerprint_check.warn_of_answer(self.setup, built.iteration.graphs)
     winner = self._winner
     if winner is None or not winner.variables:

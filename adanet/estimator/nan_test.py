@@ -215,7 +215,6 @@ class NanTest(parameterized.TestCase):
     self.assertIn("NaN after 3 steps. The input has NaN or infinity in the "
                   "labels.", "\n".join(logged.output))
 
-  @level.gate
   def test_evaluation_that_is_nan_names_the_data(self):
     estimator = self._estimator(builders.Dense("a"), max_iterations=1)
     estimator.train(builders.input_fn())

@@ -3,7 +3,7 @@
 """Predicts with the best ensemble of a checkpoint."""
 
 import contextlib
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -12,6 +12,7 @@ from adanet.estimator import best_ensemble
 from adanet.training import arrays
 from adanet.training import input_fn as input_fn_lib
 from adanet.training import runs
+from adanet.training import sessions
 
 
 def _wanted(predictions, predict_keys):
@@ -35,19 +36,27 @@ def _examples(values):
     yield {key: value[i] for key, value in values.items()}
 
 
-def predict(best: best_ensemble.BestEnsemble,
-            input_fn: Callable[..., Any],
-            predict_keys: Any, hooks: Sequence[Any],
-            yield_single_examples: bool) -> Iterator[Any]:
-  """Yields predictions of the best ensemble; see `adanet.Estimator.predict`.
+class _Opened(NamedTuple):
+  """A session that predicts.
 
-  No context is entered while the caller holds a prediction.
+  Attributes:
+    session: `OpenSession`.
+    runner: `HookRunner`. Its hooks have begun.
+    fetches: the predictions, as tensors.
   """
+  session: sessions.OpenSession
+  runner: runs.HookRunner
+  fetches: Any
+
+
+def _open(best, input_fn, predict_keys, hooks):
+  """Returns an `_Opened` on the graph of a `BestEnsemble`."""
   runner = runs.HookRunner([runs.Owned(hook) for hook in hooks])
   with best.setup.graph(input_fn, "infer", best.number) as built:
     runner.begin()
     opened = best.open_session(built)
-  with contextlib.closing(opened):
+  with contextlib.ExitStack() as stack:
+    stack.callback(opened.close)
     with opened.entered() as session:
       runner.after_create_session(session, opened.coordinator)
       fetches = _wanted(best.spec(built.iteration).predictions, predict_keys)
@@ -55,6 +64,26 @@ def predict(best: best_ensemble.BestEnsemble,
         logging.warning(
             "predict: the input has no end, so the predictions have none. Take "
             "as many as you need, or leave out repeat() and num_epochs=None.")
+    stack.pop_all()
+  return _Opened(opened, runner, fetches)
+
+
+def predict(answer: Callable[[Callable[[best_ensemble.BestEnsemble], _Opened]],
+                             _Opened],
+            input_fn: Callable[..., Any],
+            predict_keys: Any, hooks: Sequence[Any],
+            yield_single_examples: bool) -> Iterator[Any]:
+  """Yields predictions of the best ensemble; see `adanet.Estimator.predict`.
+
+  No context is entered while the caller holds a prediction.
+
+  Args:
+    answer: calls a function with a `BestEnsemble`, and again with a later one
+      if the checkpoint was deleted meanwhile. It returns the result.
+  """
+  opened, runner, fetches = answer(
+      lambda best: _open(best, input_fn, predict_keys, hooks))
+  with contextlib.closing(opened):
     while None not in runner.stops:
       with opened.entered() as session:
         try:

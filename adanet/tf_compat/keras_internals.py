@@ -46,6 +46,17 @@ _NOT_IN_A_GRAPH = re.compile(
 # What Keras adds to the text of an error.
 _ADDED = re.compile(r"\x1b\[[0-9;]*m|Arguments received by .*", re.DOTALL)
 _MAX_TEXT = 300  # Keras may add a whole configuration.
+# What an error says of a `FeatureSpace` that was not adapted.
+_NOT_ADAPTED = re.compile(r"call `\.adapt\(")
+
+# TensorFlow's words where a size has to be known, and only a run knows it.
+_SIZE_OF_A_RUN = re.compile(
+    r"'depth' of 'OneHot' Op has type int64|Dimension value must be integer|"
+    r"Found invalid dimension")
+# Keras's words, and the module, of layers that have a vocabulary.
+_LOOKUP = re.compile(
+    r"calling (StringLookup|IntegerLookup|TextVectorization)\.call\(\)")
+_LOOKUP_MODULE = "index_lookup"
 
 
 def loaded() -> Any:
@@ -269,10 +280,37 @@ def reason(error: BaseException) -> str:
   if needs_eager or (
       isinstance(error, TypeError) and modules[-1] == "tensorflow"):
     return (
-        "Keras needs eager execution for this model: make and adapt all of its "
-        "layers in the builder, with a call that can be traced, or train the "
-        f"model with adanet.EnsembleSearch ({text})")
-  return text if isinstance(error, ValueError) else ""
+        "Keras needs eager execution for this model: make all of its layers in "
+        "the builder, without adapt and with a call that can be traced, or "
+        f"train the model with adanet.EnsembleSearch ({text})")
+  if not isinstance(error, ValueError):
+    return ""
+  if _NOT_ADAPTED.search(text):
+    return (f"{text.rstrip('.')}. A graph cannot adapt: take features such as "
+            "string_hashed, or train the model with adanet.EnsembleSearch")
+  return text
+
+
+def lookup_of_unknown_size(error: BaseException) -> str:
+  """Returns the class of a layer that lacks the size of its vocabulary, or "".
+
+  In a graph, layers such as `StringLookup` ask their table for the size, which
+  only a run does. An output with a column for each token needs the size before.
+
+  Args:
+    error: of Keras 3 or 2.
+  """
+  if not _SIZE_OF_A_RUN.search(str(error)):
+    return ""
+  match = _LOOKUP.search(str(error))
+  if match:
+    return match.group(1)
+  # Keras 2 does not name the layer, nor does Keras 3 without its filter.
+  return next((
+      type(frame.f_locals["self"]).__name__
+      for frame, _ in traceback.walk_tb(error.__traceback__)
+      if frame.f_globals.get("__name__", "").endswith(_LOOKUP_MODULE) and
+      "self" in frame.f_locals), "")
 
 
 # Functions that assign weights for Keras 2, and their callers in Keras 2.

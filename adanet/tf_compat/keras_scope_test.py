@@ -264,7 +264,11 @@ class KerasScopeTest(parameterized.TestCase):
       # Around this error Keras puts some lines.
       (lambda model: keras_graphs.layers()(
           {"a": v1.zeros([1]), "b": v1.zeros([1])}),
-       r"^scope: [^\n\x1b]*expects 1 input[^\n\x1b]*$"))
+       r"^scope: [^\n\x1b]*expects 1 input[^\n\x1b]*$"),
+      (lambda model: keras.utils.FeatureSpace({"a": "string_categorical"})(
+          {"a": v1.constant(["b"])}), r"^scope: [^\n]*\.adapt[^\n]*\. A graph "
+       "cannot adapt: take features such as string_hashed, or train .*Ensemble"
+      ))
   def test_one_line(self, call, expected):
     def model():
       made = keras_graphs.functional()

@@ -239,7 +239,8 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
     # The workers of a cluster read the same order, whatever else they build.
     with (scopes.same_seeds("input") if len(input_contexts) > 1 or
           context.num_input_pipelines > 1 else contextlib.nullcontext()):
-      batch = input_fn(**arguments)
+      with user_input.explained_in_input_fn():
+        batch = input_fn(**arguments)
     if isinstance(batch, tf_compat.v2.data.Dataset):
       return batch
     return arrays.in_graph(*_pair(batch, mode), repeats=mode == "train")

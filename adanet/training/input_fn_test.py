@@ -3,6 +3,7 @@
 """Tests of what an input_fn may return, and of what is read of it."""
 
 import functools
+import unittest
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -80,6 +81,24 @@ class CallTest(parameterized.TestCase):
       with self.assertRaisesRegex(ValueError, message) as caught:
         _call(input_fn)
     self.assertNotRegex(str(caught.exception), r"\n|\d\.\d")  # Nor any data.
+
+  @unittest.skipIf(tf_compat.IS_TENSORFLOW_1, "All tensors are of a graph.")
+  def test_tensor_of_eager_execution(self):
+    rows = v1.constant([0, 1])
+    with v1.Graph().as_default():
+      with self.assertRaisesRegex(
+          ValueError, "^input_fn uses a layer, a table or a tensor that was "
+          "made before: make it in the function.*get_vocabulary.*\n.*Eager"):
+        _call(lambda: _dataset().batch(8).map(
+            lambda x, y: (v1.gather(x["x"], rows), y)))
+
+  def test_error_of_the_user(self):
+    def input_fn():
+      raise ValueError("mine")
+
+    with v1.Graph().as_default():
+      with self.assertRaisesRegex(ValueError, "^mine$"):
+        _call(input_fn)
 
   def test_arguments(self):
     got = {}

@@ -76,7 +76,8 @@ class Restorer:
     v1 = tf_compat.v1
     checkpoints.check_readable(checkpoint)
     self.checkpoint = checkpoint
-    shapes = checkpoint_file.reader(checkpoint).get_variable_to_shape_map()
+    with checkpoints.explained(checkpoint):
+      shapes = checkpoint_file.reader(checkpoint).get_variable_to_shape_map()
     renamed = checkpoints.stored_names(
         [v.op.name for v in v1.global_variables()], shapes)
     self.has_all = True
@@ -111,8 +112,9 @@ class Restorer:
 
   def restore(self, session: Any) -> None:
     """Gives the variables their values."""
-    for saver in self._savers:
-      saver.restore(session, checkpoint_file.readable(self.checkpoint))
+    with checkpoints.explained(self.checkpoint):
+      for saver in self._savers:
+        saver.restore(session, checkpoint_file.readable(self.checkpoint))
 
 
 class Initializers:

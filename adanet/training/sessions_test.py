@@ -5,6 +5,7 @@
 import contextlib
 import gc
 import os
+import shutil
 from unittest import mock
 
 from absl.testing import absltest
@@ -95,6 +96,24 @@ class SessionsTest(parameterized.TestCase):
           checkpoints.CheckpointError, "has no variable "
           "'adanet/iteration_0/b': another search wrote it. Use the builders"):
         sessions.Restorer(self._saved(a=7.), new)
+
+  @parameterized.parameters(
+      (".index", True), (".data-00000-of-00001", True), (".index", False))
+  def test_checkpoint_is_deleted_before_it_is_restored(self, ending, by_a_job):
+    checkpoint = self._saved(a=7.)
+    with self._graph(a=5.) as session:
+      restorer = sessions.Restorer(checkpoint)
+      if by_a_job:
+        folder = os.path.dirname(checkpoint)
+        shutil.copy(checkpoint + ".index",
+                    os.path.join(folder, "model.ckpt-4.index"))
+        v1.train.update_checkpoint_state(
+            folder, os.path.join(folder, "model.ckpt-4"))
+      os.remove(checkpoint + ending)
+      with self.assertRaises((ValueError, v1.errors.OpError)) as raised:
+        restorer.restore(session)
+      self.assertEqual(
+          by_a_job, isinstance(raised.exception, checkpoints.DeletedError))
 
   def test_moving_average_of_another_version(self):
     with self._graph(t0_a__adanet_loss__biased=1.):

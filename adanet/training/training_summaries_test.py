@@ -45,9 +45,10 @@ def _summary(merged):
 
 class TrainingSummariesTest(parameterized.TestCase):
 
-  def _made(self, every_steps, names=("a", "b"), has_writer=True):
+  def _made(self, every_steps, names=("a", "b"), has_writer=True,
+            summaries=None):
     self._writer = mock.Mock()
-    self._all = [_summary("op0"), _summary(None), _summary("op2")]
+    self._all = list(summaries or map(_summary, ["op0", None, "op2"]))
     iteration = types.SimpleNamespace(
         number=3, summaries=self._all, candidates=[
             types.SimpleNamespace(name=name, loss="loss of " + name)
@@ -78,6 +79,16 @@ class TrainingSummariesTest(parameterized.TestCase):
          "losses": {"a": "loss of a", "b": "loss of b"}},
         self._made(1).fetches())
     self.assertFalse(self._made(1, has_writer=False).is_due(0))
+
+  @parameterized.parameters(
+      (["op"], ["a"], {"merged": ["op"], "losses": {"a": "loss of a"}}),
+      (["op"], [], {"merged": ["op"], "losses": {}}),
+      ([None], ["a"], {"merged": [], "losses": {"a": "loss of a"}}),
+      ([None], [], {}))
+  def test_fetches_of_summaries_or_ensembles_alone(
+      self, merged, names, expected):
+    self.assertEqual(expected, self._made(
+        1, names, summaries=map(_summary, merged)).fetches())
 
   def test_each_summary_has_its_own_values(self):
     self._write(self._made(1), {"a": 1., "b": 2.}, {"a": 1., "b": 2.}, 7)

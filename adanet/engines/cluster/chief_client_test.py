@@ -10,8 +10,12 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import log
+from adanet import tf_compat
 from adanet import waiting
+from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief_client
+from adanet.engines.cluster import connection
+from adanet.engines.cluster import jobs
 
 _CHIEF = {"chief:0": "a:1"}
 
@@ -84,6 +88,43 @@ class ChiefWatchTest(parameterized.TestCase):
     self.assertEqual(
         [log.INFO, log.WARNING, log.INFO],
         [level for level, _ in itertools.groupby(levels)])
+
+
+class LookTest(parameterized.TestCase):
+
+  def _look(self, announced, job_state):
+    """Returns what a task sees that a board and a file announce."""
+    job_state = jobs.JobState("job", 1, 1, ("a",), 1, 1, "s", None)._replace(
+        **job_state)
+    board = mock.Mock()
+    board.read.return_value = (
+        None if announced is None else
+        announcements.GenerationStatus(announced, 0))
+    return chief_client.ChiefClient(connection.Connection(
+        tf_compat.RunConfig(model_dir=self.create_tempdir().full_path), 1.,
+        {}, None, [board], mock.Mock(read=lambda: job_state),
+        jobs.JobWatch(jobs.JobId("job", True)))).look()
+
+  @parameterized.named_parameters(
+      ("as_announced", 7, dict(generation=7), 7),
+      ("silent", None, dict(generation=7)),
+      ("nothing_yet", 0, dict(generation=7)),
+      ("late_file", 7, dict(generation=6)),
+      # The file is written before the board.
+      ("late_board", 7, dict(generation=8)),
+      # It was stopped before this task began.
+      ("goes_on_later", 7, dict(generation=7, state=jobs.State.STOPPED)))
+  def test_what_is_announced(self, announced, job_state, expected=None):
+    found = self._look(announced, job_state)
+    self.assertEqual(expected, found and found.generation)
+
+  @parameterized.parameters(
+      (jobs.State.OVER, jobs.JobFinished),
+      (jobs.State.STOPPED, jobs.StoppedError))
+  def test_job_has_ended(self, state, error):
+    with self.assertRaisesRegex(error, "^the reason$"):
+      self._look(7, dict(generation=7, state=state, reason="the reason",
+                         written=math.inf))
 
 
 if __name__ == "__main__":

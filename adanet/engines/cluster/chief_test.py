@@ -16,11 +16,17 @@ from adanet.engines import engine
 from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection
+from adanet.engines.cluster import generation
 from adanet.engines.cluster import jobs
+from adanet.testing import builders
+from adanet.testing import searches
 from adanet.training import setup as setup_lib
+from adanet.training import trained
 from adanet.training import trainer
 
 _State = jobs.State
+_SEARCH = searches.make([builders.Dense("a")])
+_READY = announcements.GenerationStatus(7, 7)
 
 
 class ChiefTest(parameterized.TestCase):
@@ -78,6 +84,49 @@ class ChiefTest(parameterized.TestCase):
       ("job", _State.TRAINING, True))
   def test_another_run(self, job, state, is_followed=False):
     self._open(job, state, is_unique=False, is_followed=is_followed)
+
+  def _begin(self, job_state, status, strategy, **start):
+    """Returns the generation in which a chief begins, and if that is ready."""
+    path = self.create_tempdir().full_path
+    config = tf_compat.RunConfig(model_dir=path)
+    file = jobs.JobStateFile(path)
+    if job_state is not None:
+      file.write(job_state)
+    board = mock.Mock()
+    board.read.return_value = status
+    own = connection.Connection(
+        config, 1., {}, None, [board], file,
+        jobs.JobWatch(jobs.JobId("job", True)))
+    engine_of_chief = chief.ChiefEngine(setup_lib.SearchSetup(
+        _SEARCH, model_dir_lib.ModelDir(path), config, strategy), own)
+    with mock.patch.object(connection.Connection, "free"), \
+         mock.patch.object(chief.ChiefEngine, "_train_generation") as train, \
+         engine_of_chief.opened(trainer.Request(None)):
+      engine_of_chief.train(trained.Start(1, "model.ckpt-5", **start))
+    (_, number, is_ready), _ = train.call_args
+    return number, is_ready
+
+  @parameterized.named_parameters(
+      ("as_before", {}, _READY, (7, True)),
+      ("no_job_state", None, _READY, (1, False)),
+      ("first_of_an_iteration", {}, _READY, (8, False),
+       dict(starts_iteration=True)),
+      ("another_iteration", dict(iteration=0), _READY, (8, False)),
+      ("other_servers", dict(num_ps=1), _READY, (8, False)),
+      ("server_without_variables", {}, announcements.GenerationStatus(7, 0),
+       (8, False)),
+      ("never_measured", {}, _READY, (8, False), {},
+       distributed.BalancedStrategy("measured")))
+  def test_takes_over_what_trains(
+      self, change, status, expected, start=None,
+      strategy=distributed.RoundRobinStrategy()):
+    job_state = jobs.JobState(
+        "job", 7, 1, ("a",), 1, 0, repr(strategy), None,
+        search=generation.search_of(setup_lib.SearchSetup(
+            _SEARCH, None, None, strategy)))
+    self.assertEqual(expected, self._begin(
+        change if change is None else job_state._replace(**change), status,
+        strategy, **start or {}))
 
 
 if __name__ == "__main__":

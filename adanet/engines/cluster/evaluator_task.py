@@ -26,6 +26,7 @@ from adanet.engines.cluster import announcements
 from adanet.engines.cluster import jobs
 from adanet.engines.cluster import results as results_lib
 from adanet.progress import reporter
+from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 
 _POLL_SECS = 1.
@@ -257,8 +258,9 @@ class EvaluatorTask:
   def _is_gone(self, checkpoint):
     """Returns whether a checkpoint is deleted, or is about to be."""
     for _ in range(2):
-      # The index goes after the data.
-      if not tf_compat.v1.io.gfile.exists(checkpoint + ".index"):
+      # A shared disk may show the file "checkpoint", or the index, of before.
+      if not checkpoint_file.is_there(checkpoint) or (
+          checkpoints.successor(checkpoint) is not None):
         return True
       time.sleep(_POLL_SECS)
     return False

@@ -250,16 +250,17 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertEmpty(self._estimator.evaluated)
     self.assertEmpty(self._exporter.calls)
 
-  def _delete(self, step):
+  def _delete(self, step, ending=""):
     for name in os.listdir(self._model_dir):
-      if name.startswith(f"model.ckpt-{step}."):
+      if name.startswith(f"model.ckpt-{step}.{ending}"):
         os.remove(os.path.join(self._model_dir, name))
 
-  def test_checkpoint_deleted_while_it_is_evaluated(self):
+  @parameterized.parameters("", "data")  # The chief deletes the data first.
+  def test_checkpoint_deleted_while_it_is_evaluated(self, ending):
 
     def chief_goes_on():
       self._save(20)()
-      self._delete(10)
+      self._delete(10, ending)
 
     self._estimator.before[10] = chief_goes_on
     with self.assertLogs(level="WARNING") as logged:

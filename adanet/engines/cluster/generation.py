@@ -240,9 +240,14 @@ class StoppedWorkers:
     return os.path.join(self._folder, str(generation))
 
   def add(self, generation: int, task: str, ending: ending_lib.Ending) -> None:
-    """Records why a task trains no further in a generation."""
-    files.write_text(
-        os.path.join(self._of(generation), task.replace(":", "-")), ending.name)
+    """Records why a task trains no further in a generation.
+
+    Only an ending that is of this task alone is recorded.
+    """
+    if ending in (ending_lib.Ending.INPUT_ENDED,
+                  ending_lib.Ending.STOP_ASKED):
+      files.write_text(os.path.join(
+          self._of(generation), task.replace(":", "-")), ending.name)
 
   def endings(self, generation: int) -> Dict[str, ending_lib.Ending]:
     """Returns why tasks train no further, by their names."""

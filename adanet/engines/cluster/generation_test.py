@@ -215,6 +215,12 @@ class StoppedWorkersTest(absltest.TestCase):
     self.assertEmpty(found.endings(3))
     other.clear()
 
+  def test_endings_of_a_task_alone(self):
+    found = generation_lib.StoppedWorkers(self.create_tempdir().full_path)
+    for ending in ending_lib.Ending:
+      found.add(3, f"worker:{ending.name}", ending)
+    self.assertEqual({_HOOK, _INPUT}, set(found.endings(3).values()))
+
 
 class PeersTest(parameterized.TestCase):
 

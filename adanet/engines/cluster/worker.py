@@ -131,11 +131,9 @@ class Worker:
         client.wait_until_ready(generation)
         try:
           ending = self._train_in_session(it, generation)
-          if ending in (
-              ending_lib.Ending.INPUT_ENDED, ending_lib.Ending.STOP_ASKED):
-            self._connection.wait_until_written(
-                lambda: self._stopped_workers.add(
-                    generation, self._connection.name, ending))  # pylint: disable=cell-var-from-loop
+          self._connection.wait_until_written(
+              lambda: self._stopped_workers.add(
+                  generation, self._connection.name, ending))  # pylint: disable=cell-var-from-loop
           return
         except tf_compat.v1.errors.OpError as error:
           work.raise_if_final(error, it)

@@ -6,6 +6,7 @@
 """
 
 import collections
+import contextlib
 import functools
 import glob
 import multiprocessing
@@ -24,8 +25,10 @@ from adanet import replay
 from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import events
 from adanet.engines.executor import execution
 from adanet.history import store
+from adanet.progress import reporter
 from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import processes
@@ -351,6 +354,25 @@ class DriverTest(parameterized.TestCase):
         execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
         r"get_context.\"spawn\".;.*\Z"):
       self._train(executor, names="a")
+
+  def test_says_what_one_process_says_of_an_iteration(self):
+    """Fitted ensembles are none that train."""
+    found = []
+    for executor in None, _Here():
+      told = []
+      with mock.patch.object(
+          reporter, "reporter",
+          lambda told=told, **arguments: contextlib.nullcontext(told.append)):
+        self._train(
+            executor, max_iterations=1, evaluator=adanet.Evaluator(
+                builders.input_fn(1)),
+            ensemble_strategies=[adanet.ensemble.SoloStrategy()],
+            ensemblers=[adanet.ensemble.MeanEnsembler(),
+                        adanet.ensemble.GreedyEnsembler()])
+      found.append(next(
+          event for event in told if isinstance(event, events.IterationBegan)))
+    self.assertEqual(("t0_a_solo_mean", "t0_b_solo_mean"), found[0].ensembles)
+    self.assertEqual(*found)
 
   def test_names_that_differ_in_their_case(self):
     with self.assertRaisesRegex(
