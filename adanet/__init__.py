@@ -19,7 +19,7 @@ _MODULES = {
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
     "EmptyInputError": "adanet.core.user_input",
     "Ensemble": "adanet.ensemble",
-    "EnsembleSearch": "adanet.ensemble_search.face",
+    "EnsembleSearch": "adanet.ensemble_search",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
     "Evaluator": "adanet.core.evaluator",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
   from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork
-  from adanet.ensemble_search.face import EnsembleSearch
+  from adanet.ensemble_search import EnsembleSearch
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator

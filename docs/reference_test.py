@@ -50,7 +50,7 @@ _SEAMS = frozenset("""
     estimator.auto_builders estimator.auto_ensemble estimator.auto_inputs
     estimator.auto_networks estimator.best_ensemble estimator.estimator
     estimator.prediction.predict estimator.saved_model estimator.specs
-    estimator.train_and_evaluate
+    estimator.train_and_evaluate file_lock forks messages
     history.history.rows history.records.JSON_VERSION
     history.records.Records history.records.added history.records.dumps
     history.records.iteration_record history.records.loads

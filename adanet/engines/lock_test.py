@@ -15,6 +15,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import file_lock
 from adanet import log
 from adanet.engines import lock
 from adanet.testing import processes
@@ -26,7 +27,7 @@ def _own(connection, model_dir, do=lambda: None):
     with lock.owned(model_dir):
       connection.send(do())
       connection.recv()
-  except lock.InUseError as e:
+  except file_lock.InUseError as e:
     connection.send(e)
     return
   connection.send("released")
@@ -69,7 +70,7 @@ class LockTest(parameterized.TestCase):
 
   def _check_in_use(self, pid):
     with self.assertRaisesRegex(
-        lock.InUseError,
+        file_lock.InUseError,
         r"^model_dir '{}' is in use by process {} on host {} since "
         r"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{{4}}: wait for its end, stop "
         r"it, or use another model_dir$".format(
@@ -92,7 +93,7 @@ class LockTest(parameterized.TestCase):
   def test_this_process_owns_it(self):
     with lock.owned(self._model_dir):
       _, error = self._start()
-      self.assertIsInstance(error, lock.InUseError)
+      self.assertIsInstance(error, file_lock.InUseError)
       self.assertIn(f"process {os.getpid()} ", str(error))
 
   def test_killed(self):
@@ -162,7 +163,7 @@ class LockTest(parameterized.TestCase):
     with lock.owned(self._model_dir):
       with open(self._path, "w", encoding="latin-1") as f:
         f.write(text)
-      with self.assertRaisesRegex(lock.InUseError, "by another process:"):
+      with self.assertRaisesRegex(file_lock.InUseError, "by another process:"):
         with lock.owned(self._model_dir):
           pass
 
@@ -190,7 +191,7 @@ class LockTest(parameterized.TestCase):
     with mock.patch.object(
         os, "pwrite", side_effect=OSError(errno.ENOSPC, "full")):
       with lock.owned(self._model_dir):
-        with self.assertRaisesRegex(lock.InUseError, "by another process:"):
+        with self.assertRaisesRegex(file_lock.InUseError, "by another process:"):
           with lock.owned(self._model_dir):
             pass
     self._check_free()

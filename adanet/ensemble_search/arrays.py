@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import hashlib
 from typing import Any
 
+from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import words
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -19,11 +19,12 @@ _EXPECTED = ("expected an array, a dict or a list of arrays, a data frame, a "
              "tf.data.Dataset, a keras.utils.PyDataset, or a function that "
              "returns a dataset")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
-# Of a larger array, some bytes stand for all.
+_ARGUMENTS = ("x", "y", "sample_weight")
+# A larger array is digested by some of its rows.
 _MAX_DIGEST_BYTES, _DIGEST_ROWS = 256 << 20, 4096
 
 
-def named(name: str, structure: Any) -> dict[str, Any]:
+def name_arrays(name: str, structure: Any) -> dict[str, Any]:
   """Returns the arrays of a structure by their names in messages."""
   if structure is None:
     return {}
@@ -31,55 +32,89 @@ def named(name: str, structure: Any) -> dict[str, Any]:
     return {name: structure}
   items = (structure.items() if isinstance(structure, Mapping) else
            enumerate(structure))
-  return {key: array for part, one in items
-          for key, array in named(f"{name}[{part!r}]", one).items()}
+  return {key: array for part, inner in items
+          for key, array in name_arrays(f"{name}[{part!r}]", inner).items()}
 
 
-def check_rows(name: str, found: dict[str, Any]) -> None:
-  """Raises a ValueError if arrays have different numbers of rows, or none."""
-  if not found:
+def read_batch(name: str, batch: Any) -> tuple:
+  """Returns `(x, y)` or `(x, y, weights)` of arrays, checked.
+
+  Args:
+    name: str, the argument that has all parts; "" for three arguments.
+    batch: tuple or list of one to three structures of arrays.
+
+  Raises:
+    TypeError: a part has anything but arrays.
+    ValueError: `batch` is no such tuple, or the arrays cannot be used.
+  """
+  if not isinstance(batch, (tuple, list)) or not 1 <= len(batch) <= 3:
+    raise ValueError(
+        f"{name} is {messages.describe(batch)}: expected a tuple (x, y) or "
+        "(x, y, sample_weight).")
+  names = [f"{name}[{i}]" for i in range(3)] if name else list(_ARGUMENTS)
+  parts = [read(*pair) for pair in zip(names, batch)]
+  while parts and parts[-1] is None:
+    parts.pop()
+  if len(parts) == 3:
+    for key, array in name_arrays(names[2], parts[2]).items():
+      smallest = float(np.min(tensor(array)))
+      if smallest < 0:
+        raise ValueError(f"{key} has {smallest}: expected weights of at least "
+                         "0.")
+    if not keras.tree.is_nested(parts[2]):  # Weights for all outputs.
+      parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
+  _check_counts(names[0], {
+      key: array for name, part in zip(names, parts)
+      for key, array in name_arrays(name, part).items()})
+  return tuple(parts)
+
+
+def _check_counts(name, arrays):
+  """Raises a ValueError if arrays have no rows, or different numbers of rows.
+  """
+  if not arrays:
     raise ValueError(f"{name} has no arrays: {_EXPECTED}.")
-  (first, rows), *rest = (
-      (key, int(array.shape[0])) for key, array in found.items())
-  for key, count in rest:
-    if count != rows:
-      raise ValueError(f"{first} has {rows} rows and {key} has {count}: "
+  (first, count), *others = (
+      (key, int(array.shape[0])) for key, array in arrays.items())
+  for key, other in others:
+    if other != count:
+      raise ValueError(f"{first} has {count} rows and {key} has {other}: "
                        "expected as many.")
-  if not rows:
+  if not count:
     raise ValueError(f"{first} has no rows.")
 
 
 def read(name: str, value: Any) -> Any:
-  """Returns the arrays that a user gives, in the same structure.
+  """Returns the arrays of a user, in the same structure.
 
   Args:
     name: str, the argument, for messages.
     value: an array, or a nested structure of arrays.
 
   Raises:
-    TypeError: there is something else than arrays.
+    TypeError: there is anything but arrays.
     ValueError: Keras would not take an array.
   """
   if value is None or isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
     return value
   if isinstance(value, Mapping):
-    return {key: read(f"{name}[{key!r}]", one) for key, one in value.items()}
+    return {key: read(f"{name}[{key!r}]", part) for key, part in value.items()}
   if isinstance(value, (list, tuple)):
     # Model.fit gives a model tuples for lists, too.
-    return tuple(read(f"{name}[{i}]", one) for i, one in enumerate(value))
+    return tuple(read(f"{name}[{i}]", part) for i, part in enumerate(value))
   if hasattr(value, "tocoo"):  # A sparse matrix of SciPy.
     value = value.tocsr().tocoo()
     return tf.SparseTensor(
         np.stack([value.row, value.col], 1).astype(np.int64),
         _with_floatx(value.data), value.shape)
   if not hasattr(value, "__array__"):
-    raise TypeError(f"{name} is {words.described(value)}: {_EXPECTED}." + (
+    raise TypeError(f"{name} is {messages.describe(value)}: {_EXPECTED}." + (
         " Keras takes no lists of numbers or text: give numpy.asarray(...)." if
         name.endswith("]") else ""))
   if isinstance(value, tf.Tensor) and not (
       value.dtype == tf.string and _is_label(name)):
     return _with_floatx(value)
-  return _array(name, value)
+  return _read_array(name, value)
 
 
 def _is_label(name):
@@ -87,7 +122,7 @@ def _is_label(name):
 
 
 def _with_floatx(array):
-  """Returns an array with the type of floats that Keras has."""
+  """Returns an array with Keras's type of floats."""
   if array.dtype.name not in _FLOATS:
     return array
   floatx = keras.config.floatx()
@@ -95,7 +130,7 @@ def _with_floatx(array):
           array.astype(floatx, copy=False))
 
 
-def _array(name, value):
+def _read_array(name, value):
   """Returns an array of NumPy, a memmap or a tensor of text."""
   if np.ma.is_masked(value):
     raise ValueError(f"{name} has masked values: give them a value, for "
@@ -107,7 +142,7 @@ def _array(name, value):
   if hasattr(value, "iloc") and not hasattr(value, "columns"):
     array = array[:, None]  # As Keras does with a Series.
   if array.dtype.kind == "O" and not _is_label(name) and all(
-      isinstance(one, str) for one in array):
+      isinstance(text, str) for text in array):
     return tf.constant(array, tf.string)
   if array.dtype.kind in "fiubc" or array.dtype.name == "bfloat16":
     # A memmap is read as it is needed.
@@ -115,8 +150,9 @@ def _array(name, value):
   if hasattr(value, "columns"):
     kind = "columns of several types"
     advice = ("Give a frame of numbers, such as "
-              f"{name}.astype(\"float32\"), or dict({name}) for models with "
-              "an input for each column.")
+              f"{name}.astype(\"float32\"); or, for models with an input for "
+              f"each column, a dict such as {{\"age\": {name}[\"age\"], "
+              f"\"name\": tf.constant({name}[\"name\"])}}.")
   elif array.dtype.kind in "SU" or isinstance(
       array.flat[0] if array.size else "", (str, bytes)):
     kind = "text"
@@ -135,50 +171,52 @@ def is_large(array: Any) -> bool:
 
 
 def tensor(array: Any) -> Any:
-  """Returns an array as a tensor of the type that a network is given."""
+  """Returns an array as a tensor of the type that a network takes."""
   if isinstance(array, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
     return array
-  # Outside of a graph: a constant of one has at most 2 GB.
+  # Outside of a graph, which has at most 2 GB of constants.
   return tf.convert_to_tensor(_with_floatx(np.asarray(array)))
 
 
 def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
-  """Checks the names of rows and columns, where data have some.
+  """Checks the names of rows and columns, where data have such names.
 
   Args:
-    x, y, sample_weight: as a user gives them.
+    x, y, sample_weight: the arguments of the user.
     held_out: `validation_data`, or None.
 
   Raises:
     ValueError: held-out columns have another order than those of `x` or `y`, or
       frames and series that belong together have their rows in another order.
   """
-  names = ("x", "y", "sample_weight")
-  others = [f"validation_data[{i}]" for i in range(3)]
-  given = _frames((x, y, sample_weight))
-  found = _frames(held_out if isinstance(held_out, (list, tuple)) else ())
-  for (i, key), frame in found.items():
-    columns, now = (list(getattr(one, "columns", ()))
-                    for one in (given.get((i, key)), frame))
+  held_out_names = tuple(f"validation_data[{i}]" for i in range(3))
+  frames = _find_frames((x, y, sample_weight))
+  held_out_frames = _find_frames(
+      held_out if isinstance(held_out, (list, tuple)) else ())
+  for (i, key), frame in held_out_frames.items():
+    expected, columns = (list(getattr(part, "columns", ()))
+                         for part in (frames.get((i, key)), frame))
     # A single column, such as of labels, may have any name.
-    if len(columns) > 1 and now and columns != now:
+    if len(expected) > 1 and columns and columns != expected:
+      name = f"{_ARGUMENTS[i]}{key}"
       raise ValueError(
-          f"{others[i]}{key} has the columns {', '.join(map(str, now))}, and "
-          f"{names[i]}{key} {', '.join(map(str, columns))}: expected the same "
-          "ones in the same order, such as those of "
-          f"frame[{names[i]}{key}.columns].")
-  _check_index(names, given)
-  _check_index(others, found)
+          f"{held_out_names[i]}{key} has the columns "
+          f"{', '.join(map(str, columns))}, and {name} "
+          f"{', '.join(map(str, expected))}: expected the same columns in the "
+          f"same order, such as those of frame[{name}.columns].")
+  _check_index(_ARGUMENTS, frames)
+  _check_index(held_out_names, held_out_frames)
 
 
-def _frames(parts):
+def _find_frames(parts):
   """Returns frames and series by the number of their part and their key."""
-  return {(i, key): one for i, part in enumerate(parts)
-          for key, one in named("", part).items() if hasattr(one, "iloc")}
+  return {(i, key): array for i, part in enumerate(parts)
+          for key, array in name_arrays("", part).items()
+          if hasattr(array, "iloc")}
 
 
 def _check_index(names, frames):
-  """Raises an error if an index is the first one in another order."""
+  """Raises a ValueError if an index is the first index in another order."""
   first = None
   for (i, key), frame in frames.items():
     if first is None:
@@ -213,12 +251,12 @@ def classes(y: Any) -> np.ndarray | None:
     return np.round(labels).astype("int32") if labels.ndim == 1 else None
 
 
-def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
+def class_weights(y: Any, class_weight: Any) -> np.ndarray:
   """Returns the weight of each row, as `Model.fit` computes it.
 
   Args:
     y: the labels: classes of shape [n] or [n, 1], or rows of probabilities.
-    class_weight: dict from class to weight; a class that is missing weighs 1.
+    class_weight: dict from class to weight; a missing class weighs 1.
 
   Raises:
     TypeError: `class_weight` is no dict.
@@ -227,7 +265,7 @@ def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
   """
   if not isinstance(class_weight, Mapping):
     raise TypeError(
-        f"class_weight is {words.described(class_weight)}: expected a dict "
+        f"class_weight is {messages.describe(class_weight)}: expected a dict "
         "from class to weight, such as {0: 1., 1: 5.}.")
   for label, weight in class_weight.items():
     if isinstance(label, bool) or not isinstance(label, (int, np.integer)):
@@ -246,27 +284,27 @@ def weights_of_classes(y: Any, class_weight: Any) -> np.ndarray:
         f"class_weight: y has the shape {[None, *y.shape[1:]]}, expected a "
         "class in each row, or one-hot rows. Give sample_weight for anything "
         "else.")
-  return np.array([class_weight.get(one, 1.) for one in labels.tolist()],
+  return np.array([class_weight.get(label, 1.) for label in labels.tolist()],
                   keras.config.floatx())
 
 
-def not_finite(batch: Any) -> tuple[str, np.ndarray]:
-  """Returns words about the first array that has NaN, and rows that have it.
+def find_not_finite(batch: tuple) -> tuple[str, np.ndarray]:
+  """Returns words about the first array that has NaN or infinity, or "".
+
+  Returns the numbers of the rows that have these, too.
 
   Args:
     batch: `(x, y, weights)` of arrays, or its beginning.
   """
-  for argument, structure in zip(("x", "y", "sample_weight"), batch):
-    for name, array in named(argument, structure).items():
+  for argument, structure in zip(_ARGUMENTS, batch):
+    for name, array in name_arrays(argument, structure).items():
       if is_large(array):
         continue
       values, owners = _values_of_rows(array)
       if values.dtype.kind == "f" and not np.isfinite(values).all():
-        rows = np.unique(owners[~np.isfinite(
-            values.reshape(len(values), -1)).all(1)]).astype(np.int32)
         kind = "NaN" if np.isnan(values).any() else "infinity"
-        return (f"{name} has {kind} in {len(rows)} of {int(array.shape[0])} "
-                "rows", rows)
+        return f"{name} has {kind}", np.unique(owners[~np.isfinite(
+            values.reshape(len(values), -1)).all(1)]).astype(np.int32)
   return "", np.zeros([0], np.int32)
 
 
@@ -283,17 +321,17 @@ def _values_of_rows(array):
   return array.flat_values.numpy(), np.repeat(owners, np.diff(ends))
 
 
-def extremes(y: Any, rows: np.ndarray) -> list[list[tuple]]:
-  """Returns the least and the greatest label of some rows, with a row of each.
+def extreme_labels(y: Any, numbers: np.ndarray) -> list[list[tuple]]:
+  """Returns for each array the least and the greatest label, each with a row.
 
   Labels that are no whole numbers are left out.
 
   Args:
     y: the labels: a nested structure of arrays.
-    rows: array with the numbers of rows.
+    numbers: array with the numbers of the rows to look at.
   """
-  found = []
-  for array in named("y", y).values():
+  extremes = []
+  for array in name_arrays("y", y).values():
     if isinstance(array, (tf.RaggedTensor, tf.SparseTensor)) or is_large(array):
       continue
     labels = np.asarray(array).reshape(array.shape[0], -1)
@@ -301,29 +339,26 @@ def extremes(y: Any, rows: np.ndarray) -> list[list[tuple]]:
         labels.dtype.kind == "f" and (
             labels.nbytes > _MAX_DIGEST_BYTES or (labels % 1).any())):
       continue
-    found.append([(some[i], rows[i]) for some, i in (
-        (some, pick(some)) for some, pick in (
-            (labels.min(1)[rows], np.argmin),
-            (labels.max(1)[rows], np.argmax)))])
-  return found
+    least, greatest = labels.min(1)[numbers], labels.max(1)[numbers]
+    extremes.append([(least.min(), numbers[least.argmin()]),
+                     (greatest.max(), numbers[greatest.argmax()])])
+  return extremes
 
 
 def digest(structure: Any) -> str:
   """Returns the shapes of the arrays of a structure, and a digest of them."""
-  found = named("", structure)
+  named = name_arrays("", structure)
   result = hashlib.sha256()
-  for name, array in sorted(found.items()):
+  for name, array in sorted(named.items()):
     result.update(f"{name}/{array.dtype}/{array.shape}".encode())
     for part in tf.nest.flatten(array, expand_composites=True):
       part = np.asarray(part)
       if part.dtype.kind == "O":
-        for one in part.flat:
-          result.update(b"%d:" % len(one) + one)
+        for text in part.flat:
+          result.update(b"%d:" % len(text) + text)
         continue
       if part.nbytes > _MAX_DIGEST_BYTES:
         part = part[::max(1, len(part) // _DIGEST_ROWS)]
       result.update(np.ascontiguousarray(part).view(np.uint8).data)
-  shapes = [str(list(array.shape)) for array in found.values()]
-  return ", ".join(shapes[:3]) + (
-      f" and {len(shapes) - 3} more" if len(shapes) > 3 else "") + (
-          " " + result.hexdigest()[:20])
+  shapes = messages.list_names(list(array.shape) for array in named.values())
+  return f"{shapes} {result.hexdigest()[:20]}"

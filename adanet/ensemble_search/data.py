@@ -1,59 +1,49 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The data of a search: what a user gives to `fit`, checked and divided."""
+"""The data of a search: divided into rows that train and held-out rows.
 
+Arrays stay whole, and are divided by the numbers of their rows. Datasets are
+read by chunks of batches; their held-out rows once, or again for each check.
+"""
+
+import collections
 from collections.abc import Iterator
+from concurrent import futures
 import dataclasses
 import itertools
+import multiprocessing
+import time
 from typing import Any
+import zlib
 
+from adanet import log
+from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import words
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _CHUNK_BATCHES = 50
+# Held-out batches of more bytes are read again for each check.
+_MAX_KEPT_BYTES = 128 << 20
+# A held-out dataset with more batches has no end.
+_MAX_HELD_OUT_BATCHES = 100_000
+# After how long data of unknown length, and a batch, get a line.
+_LONG_SECS = 30.
+_of_process: Any = None  # The `PyDataset` of a process that makes batches.
 
 
-def checked_batch(name: str, given: Any) -> Any:
-  """Returns `(x, y)` or `(x, y, weights)` of arrays, checked.
+def split_data(x: Any, y: Any, batch_size: int, validation_data: Any,
+               validation_split: float, sample_weight: Any, class_weight: Any,
+               folds: int | None, seed: int) -> tuple[list, dict[str, str]]:
+  """Returns a split for each fold, and a digest of each argument.
 
-  Raises:
-    TypeError: there is something else.
-    ValueError: the arrays cannot be used.
-  """
-  if not isinstance(given, (tuple, list)) or not 1 <= len(given) <= 3:
-    raise ValueError(
-        f"{name} is {words.described(given)}: expected a tuple (x, y) or "
-        "(x, y, sample_weight).")
-  names = [f"{name}[{i}]" for i in range(3)] if name else [
-      "x", "y", "sample_weight"]
-  parts = [arrays.read(*one) for one in zip(names, given)]
-  while parts and parts[-1] is None:
-    parts.pop()
-  if len(parts) == 3:
-    for key, array in arrays.named(names[2], parts[2]).items():
-      smallest = float(np.min(arrays.tensor(array)))
-      if smallest < 0:
-        raise ValueError(f"{key} has {smallest}: expected weights of at least "
-                         "0.")
-    # Weights for all outputs, as in Keras.
-    if not keras.tree.is_nested(parts[2]):
-      parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
-  arrays.check_rows(names[0], {
-      key: array for name, part in zip(names, parts)
-      for key, array in arrays.named(name, part).items()})
-  return tuple(parts)
+  Args: as those of `EnsembleSearch.fit`.
 
-
-def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
-            validation_split: float, sample_weight: Any, class_weight: Any,
-            folds: int | None, seed: int) -> tuple[list, dict[str, str]]:
-  """Returns the data of each fold, checked, and their texts with a digest.
-
-  Args: as those of `EnsembleSearch.fit`. Without folds, the list has one value.
+  Returns:
+    A list with an `ArraySplit` for each fold; without folds, one `ArraySplit`
+    or one `DatasetSplit`. And a dict from the name of an argument to a text.
 
   Raises:
     TypeError: an argument is of another type.
@@ -61,68 +51,88 @@ def checked(x: Any, y: Any, batch_size: int, validation_data: Any,
   """
   if x is None:
     raise ValueError("x=None: expected arrays, or a dataset.")
-  is_source = _is_source(x)
-  if is_source:
-    for name, value in (("y", y), ("sample_weight", sample_weight),
-                        ("folds", folds)):
-      if value is not None:
-        raise ValueError(f"{name}: expected None where x is a dataset, which "
-                         "has labels and weights of its own, and no rows to "
-                         "divide.")
-    if validation_data is None:
-      raise ValueError("validation_data=None: expected another dataset, or "
-                       "arrays, where x is a dataset.")
-    source = BatchSource("x", x, class_weight, seed)
-    given = {"x": f"batches {source.layout.specs} {source.layout.size}"}
-  else:
-    arrays.check_frames(x, y, sample_weight, validation_data)
-    batch = checked_batch("", (x, y, sample_weight))
-    if class_weight is not None and sample_weight is not None:
-      raise ValueError("class_weight and sample_weight are both given: "
-                       "expected one of them. Multiply the weights of classes "
-                       "into sample_weight.")
-    rows = _all_rows(batch, class_weight)
-    given = dict(zip(("x", "y", "sample_weight"), map(
-        arrays.digest, rows.batch)), batch_size=str(batch_size))
+  if not is_dataset(x):
+    return _split_arrays(x, y, batch_size, validation_data, validation_split,
+                         sample_weight, class_weight, folds, seed)
+  for name, value in (("y", y), ("sample_weight", sample_weight),
+                      ("folds", folds)):
+    if value is not None:
+      raise ValueError(f"{name}: expected None where x is a dataset, which has "
+                       "its own labels and weights, and no rows to divide.")
   if validation_data is None:
-    given["folds"] = repr(folds)
-    if folds is None:
-      given["validation_split"] = repr(validation_split)
-      parts = [_picked(len(rows.rows), validation_split, seed)]
-    else:
-      parts = _divided(batch, len(rows.rows), folds, seed)
-    data: list[Any] = [rows_lib.RowData(
-        rows.others(np.setdiff1d(rows.rows, part)), rows.others(part),
-        batch_size, seed) for part in parts]
-  else:
+    raise ValueError("validation_data=None: expected another dataset, or "
+                     "arrays, where x is a dataset.")
+  source = BatchSource("x", x, class_weight, seed)
+  held_out, digests = _read_held_out(validation_data, None, class_weight, seed)
+  return [DatasetSplit(source, held_out)], {
+      "x": f"batches {source.layout.specs} {source.layout.size}", **digests}
+
+
+def _split_arrays(x, y, batch_size, validation_data, validation_split,
+                  sample_weight, class_weight, folds, seed):
+  """Returns what `split_data` returns, for arrays."""
+  arrays.check_frames(x, y, sample_weight, validation_data)
+  batch = arrays.read_batch("", (x, y, sample_weight))
+  if class_weight is not None and sample_weight is not None:
+    raise ValueError("class_weight and sample_weight are both given: expected "
+                     "one of them. Multiply the weights of classes into "
+                     "sample_weight.")
+  rows = _all_rows(batch, class_weight)
+  digests = dict(zip(("x", "y", "sample_weight"), map(
+      arrays.digest, rows.batch)), batch_size=str(batch_size))
+  if validation_data is not None:
     if folds is not None:
       raise ValueError(f"folds={folds} and validation_data are both given: "
                        "expected one of them. Each fold holds out rows of x.")
-    if _is_source(validation_data):
-      held_out = BatchSource(
-          "validation_data", validation_data, class_weight, seed, True).all()
+    held_out, others = _read_held_out(
+        validation_data, batch, class_weight, seed)
+    digests.update(others)
+    splits = [rows_lib.ArraySplit(rows, held_out, batch_size, seed)]
+  else:
+    digests["folds"] = repr(folds)
+    if folds is None:
+      digests["validation_split"] = repr(validation_split)
+      parts = [_pick_rows(len(rows), validation_split, seed)]
     else:
-      other = checked_batch("validation_data", validation_data)
-      if not is_source:
-        _check_alike(batch, other)
-      given["validation_data"] = arrays.digest(other)
-      held_out = _all_rows(other, class_weight)
-    data = [StreamData(source, held_out) if is_source else rows_lib.RowData(
-        rows, held_out, batch_size, seed)]
-  for i, one in enumerate(data):
-    _check_weights(one.held_out, f" in fold {i + 1} of {folds}" * bool(folds))
-  return data, given
+      parts = _divide_rows(batch, len(rows), folds, seed)
+    splits = [rows_lib.ArraySplit(
+        rows.select(np.setdiff1d(rows.numbers, part)), rows.select(part),
+        batch_size, seed) for part in parts]
+  for i, split in enumerate(splits):
+    _check_weights(split.held_out, f" in fold {i + 1} of {folds}" if folds else
+                   "")
+  return splits, digests
 
 
-def _check_alike(batch, other):
+def _read_held_out(validation_data, batch, class_weight, seed):
+  """Returns held-out rows and a dict with their digest.
+
+  `batch` has the arrays that train; None for a dataset.
+  """
+  if is_dataset(validation_data):
+    held_out = HeldOutBatches(BatchSource(
+        "validation_data", validation_data, class_weight, seed, True))
+    digests = {"validation_data, in the order that the dataset gives":
+               held_out.digest}
+  else:
+    other = arrays.read_batch("validation_data", validation_data)
+    if batch is not None:
+      _check_shapes(batch, other)
+    digests = {"validation_data": arrays.digest(other)}
+    held_out = _all_rows(other, class_weight)
+  _check_weights(held_out, "")
+  return held_out, digests
+
+
+def _check_shapes(batch, other):
   """Raises an error if held-out rows have other shapes than those of x, y."""
-  for i, pair in enumerate(zip(batch[:2], other)):
-    shapes = [[list(one.shape[1:]) for one in rows_lib.flat_arrays(some)]
-              for some in pair]
+  for i, parts in enumerate(zip(batch[:2], other)):
+    shapes = [[list(array.shape[1:]) for array in rows_lib.flat_arrays(part)]
+              for part in parts]
     # Sequences and pictures may have other lengths.
-    one, two = ([shape if not i and len(shape) == 1 else len(shape)
-                 for shape in some] for some in shapes)
-    if one != two:
+    expected, actual = ([shape if not i and len(shape) == 1 else len(shape)
+                         for shape in part] for part in shapes)
+    if expected != actual:
       raise ValueError(
           f"validation_data[{i}] has rows of {str(shapes[1])[1:-1]}, and "
           f"{'xy'[i]} of {str(shapes[0])[1:-1]}: expected the same shapes.")
@@ -131,17 +141,16 @@ def _check_alike(batch, other):
 def _all_rows(batch, class_weight):
   """Returns the rows of arrays; with weights of classes if they have none."""
   if class_weight is not None and len(batch) < 3:
-    batch = (*batch[:2], arrays.weights_of_classes(
-        (*batch, None)[1], class_weight))
+    batch = (*batch[:2], arrays.class_weights((*batch, None)[1], class_weight))
   return rows_lib.Rows(batch, np.arange(
       rows_lib.flat_arrays(batch)[0].shape[0], dtype=np.int32))
 
 
-def _picked(count, validation_split, seed):
+def _pick_rows(count, validation_split, seed):
   """Returns the rows to hold out."""
   if isinstance(validation_split, bool) or not isinstance(
       validation_split, (int, float)) or not 0 < validation_split < 1:
-    raise ValueError(f"validation_split={words.described(validation_split)}: "
+    raise ValueError(f"validation_split={messages.describe(validation_split)}: "
                      "expected a number between 0 and 1, or validation_data. "
                      "Networks end by held-out rows.")
   size = int(count * validation_split)
@@ -152,7 +161,7 @@ def _picked(count, validation_split, seed):
       np.int32)
 
 
-def _divided(batch, count, folds, seed):
+def _divide_rows(batch, count, folds, seed):
   """Returns the rows of each fold; each has as many of a class, or one more."""
   if folds > count:
     raise ValueError(f"folds={folds}: expected at most as many as x has rows, "
@@ -167,56 +176,57 @@ def _divided(batch, count, folds, seed):
 def _check_weights(held_out, where):
   """Raises an error if held-out rows have no weight at all."""
   flat = rows_lib.flat_arrays(held_out.labels()[1])
-  if flat and not any(np.any(np.asarray(one)) for one in flat):
+  if flat and not any(np.any(np.asarray(weights)) for weights in flat):
     raise ValueError(
-        f"The weights of all held-out rows{where} are 0: expected some that "
-        "are greater, by which networks are compared.")
+        f"The weights of all held-out rows{where} are 0: expected weights "
+        "greater than 0, because networks are compared by these rows.")
 
 
-def _is_source(given):
+def is_dataset(value: Any) -> bool:
   """Returns whether data are no arrays, but batches."""
-  return isinstance(given, (tf.data.Dataset, keras.utils.PyDataset)) or (
-      hasattr(given, "__next__")) or (
-          callable(given) and not hasattr(given, "__array__"))
+  return isinstance(value, (tf.data.Dataset, keras.utils.PyDataset)) or (
+      hasattr(value, "__next__")) or (
+          callable(value) and not hasattr(value, "__array__"))
 
 
 class BatchSource:
-  """A dataset: its batches, in chunks of batches that have one shape.
+  """A dataset of the user, read by chunks of batches that have one shape.
 
   Attributes:
     name: str, the argument, for messages.
-    given: `tf.data.Dataset`, `keras.utils.PyDataset`, or a function that
-      returns a dataset or a generator.
+    dataset: as the user gave it: `tf.data.Dataset`, `keras.utils.PyDataset`, or
+      a function that returns a dataset or a generator.
     layout: `Layout` of a batch.
     has_epochs: bool, whether an epoch's number counts for its batches.
   """
 
-  def __init__(self, name: str, given: Any, class_weight: Any, seed: int,
+  def __init__(self, name: str, dataset: Any, class_weight: Any, seed: int,
                may_have_weights: bool = False):
     """Reads at most two batches.
 
-    `seed` is of the order of the batches of a `PyDataset`. Batches with weights
-    are an error where there is a `class_weight`, or `may_have_weights`, and
-    then they have none of classes.
+    `seed` is of the order of the batches of a `PyDataset`. With a
+    `class_weight`, batches that have weights are an error; or, if
+    `may_have_weights`, keep these weights.
 
     Raises:
-      TypeError: there is something else.
+      TypeError: `dataset` is something else.
       ValueError: the batches cannot be used.
     """
-    self._arguments = name, given, class_weight, seed, may_have_weights
+    self._arguments = name, dataset, class_weight, seed, may_have_weights
+    self._has_ended = False  # An epoch.
     self.name = name
-    self.given = given
+    self.dataset = dataset
     self._seed = seed
-    self._data = given
-    if not isinstance(given, (tf.data.Dataset, keras.utils.PyDataset)):
-      if not callable(given):
+    self._data = dataset
+    if not isinstance(dataset, (tf.data.Dataset, keras.utils.PyDataset)):
+      if not callable(dataset):
         raise TypeError(f"{name} is a generator, which can be read once: "
-                        "expected a function that returns a new one.")
-      self._data = given()
+                        "expected a function that returns a new generator.")
+      self._data = dataset()
     self.has_epochs = isinstance(self._data, keras.utils.PyDataset)
-    batch = self._specs()
+    batch = self._read_specs()
     specs = rows_lib.flat_arrays(batch)
-    sizes = self._checked_sizes(specs)
+    sizes = self._check_sizes(specs)
     self._class_weight = (
         None if may_have_weights and len(batch) == 3 else class_weight)
     if self._class_weight is not None:
@@ -226,42 +236,46 @@ class BatchSource:
       specs.append(tf.TensorSpec([None], keras.config.floatx()))
       batch = (*batch, specs[-1])
     self.layout = rows_lib.layout_of(
-        batch, list(map(rows_lib.with_rows, specs)),
+        batch, list(map(rows_lib.with_any_rows, specs)),
         sizes.pop() if len(sizes) == 1 else None)
 
   def __reduce__(self):
     # A worker makes another dataset.
     return BatchSource, self._arguments
 
-  def _specs(self):
+  def _read_specs(self):
+    """Returns the specs of a batch, in the structure of a batch."""
     name, data = self.name, self._data
     if isinstance(data, tf.data.Dataset):
       if data.cardinality() == tf.data.INFINITE_CARDINALITY:
         raise ValueError(f"{name} is a tf.data.Dataset without an end: "
-                         "expected one of an epoch, such as dataset.take(100).")
+                         "expected the batches of an epoch, such as "
+                         "dataset.take(100).")
       spec = data.element_spec
       return spec if isinstance(spec, tuple) else (spec,)
     if isinstance(data, keras.utils.PyDataset):
       if not getattr(data, "num_batches", None):
-        raise ValueError(f"{name} is a PyDataset without an end: expected one "
-                         "with __len__.")
-      batches = [_tensors(data[i]) for i in {0, len(data) - 1}]
+        raise ValueError(f"{name} is a PyDataset without an end: expected "
+                         "__len__, the number of batches of an epoch.")
+      batches = [_to_tensors(data[i]) for i in {0, len(data) - 1}]
     elif hasattr(data, "__next__"):
-      batches = [_tensors(one) for one, _ in zip(self.given(), range(2))]
+      batches = [_to_tensors(batch)
+                 for batch, _ in zip(self.dataset(), range(2))]
     else:
       raise TypeError(
-          f"{name} returned {words.described(data)}: expected a "
+          f"{name} returned {messages.describe(data)}: expected a "
           "tf.data.Dataset, a keras.utils.PyDataset or a generator of batches.")
     if not batches:
       raise ValueError(f"{name} has no batches.")
     for batch in batches:
-      self._checked_sizes(rows_lib.flat_arrays(batch))
-    return rows_lib.mapped(_common_spec, *batches)
+      self._check_sizes(rows_lib.flat_arrays(batch))
+    return rows_lib.map_arrays(_common_spec, *batches)
 
-  def _checked_sizes(self, flat):
-    """Returns the numbers of rows of the arrays or specs of a batch: one."""
-    sizes = {one.shape[0] if one.shape.rank else -1 for one in flat
-             if one.shape.rank is not None}
+  def _check_sizes(self, flat):
+    """Returns the set of the numbers of rows of a batch: one number, or None.
+    """
+    sizes = {array.shape[0] if array.shape.rank else -1 for array in flat
+             if array.shape.rank is not None}
     if len(sizes - {None}) > 1 or -1 in sizes:
       raise ValueError(
           f"{self.name} has arrays of {sorted(sizes - {None, -1})} rows in a "
@@ -269,85 +283,302 @@ class BatchSource:
           "such as in the batches of dataset.batch(32).")
     return sizes
 
+  def steps(self) -> int | None:
+    """Returns how many batches an epoch has; None for data of unknown length.
+    """
+    if isinstance(self._data, keras.utils.PyDataset):
+      return self._data.num_batches
+    count = (int(self._data.cardinality()) if isinstance(
+        self._data, tf.data.Dataset) else -1)
+    return count if count >= 0 else None
+
   def _batches(self, epoch):
     """Yields the batches of an epoch."""
     data = self._data
     if isinstance(data, keras.utils.PyDataset):
       order = np.random.RandomState([self._seed, epoch]).permutation(len(data))
       data.on_epoch_begin()
-      for i in order:
-        yield data[int(i)]
+      yield from self._make_in_workers(data, map(int, order))
       data.on_epoch_end()
     else:
-      yield from data if isinstance(data, tf.data.Dataset) else self.given()
+      yield from data if isinstance(data, tf.data.Dataset) else self.dataset()
 
-  def calls(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Call]:
-    """Yields chunks of batches behind the first `start` ones of an epoch."""
+  def _make_in_workers(self, data, order):
+    """Yields batches of a `PyDataset`, made by as many workers as in Keras."""
+    if data.workers < (1 if data.use_multiprocessing else 2):
+      yield from map(data.__getitem__, order)
+      return
+    before = set(multiprocessing.active_children())
+    # As Keras, by the default way to start processes.
+    pool, function = (
+        (futures.ProcessPoolExecutor(
+            data.workers, initializer=_keep_in_process, initargs=(data,)),
+         _make_in_process) if data.use_multiprocessing else
+        (futures.ThreadPoolExecutor(data.workers), data.__getitem__))
+    waiting = collections.deque()
+    try:
+      for i in order:
+        waiting.append(pool.submit(function, i))
+        if len(waiting) >= max(data.workers, data.max_queue_size):
+          yield self._wait_for(waiting.popleft(), data)
+      while waiting:
+        yield self._wait_for(waiting.popleft(), data)
+    except BaseException:
+      # A process that hangs would keep the program from its end.
+      for process in set(multiprocessing.active_children()) - before:
+        if data.use_multiprocessing:
+          process.kill()
+      raise
+    finally:
+      pool.shutdown(cancel_futures=True)
+
+  def _wait_for(self, future, data):
+    """Returns a batch of a worker; says so if that takes long."""
+    while True:
+      try:
+        return future.result(_LONG_SECS)
+      except futures.BrokenExecutor as error:
+        raise ValueError(
+            f"{self.name}: a process that makes batches died: "
+            f"{messages.one_line(error)} Give use_multiprocessing=False."
+        ) from error
+      except futures.TimeoutError:
+        if future.done():
+          raise  # Of the dataset itself.
+        log.warning(
+            "%s: no batch for %d s from %d workers.%s", self.name, _LONG_SECS,
+            data.workers, " In a forked process, TensorFlow hangs: use NumPy "
+            "in __getitem__." if data.use_multiprocessing else "")
+
+  def _watch(self, batches):
+    """Yields batches; says now and then that they have not ended yet."""
+    next_secs, began = _LONG_SECS, time.monotonic()
+    for count, batch in enumerate(batches, 1):
+      yield batch
+      if time.monotonic() - began > next_secs:
+        next_secs *= 2
+        log.warning(
+            "%s: %s batches, and no end yet. An epoch is all batches once: "
+            "give data that end, such as dataset.take(100), or "
+            "itertools.islice(batches, 100) of a generator.", self.name,
+            f"{count:,}")
+
+  def chunks(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Chunk]:
+    """Yields chunks of the batches of an epoch after the first `start`."""
     chunk: list[list] = []
     shapes = None
-    for batch in itertools.islice(
-        map(_tensors, self._batches(epoch)), start, None):
+    batches = self._batches(epoch)
+    if not self._has_ended and self.steps() is None:
+      batches = self._watch(batches)
+    for batch in itertools.islice(map(_to_tensors, batches), start, None):
       if self._class_weight is not None:
-        batch = (*batch, tf.constant(arrays.weights_of_classes(
+        batch = (*batch, tf.constant(arrays.class_weights(
             batch[1], self._class_weight)))
       flat = rows_lib.flat_arrays(batch)
-      self._checked_sizes(flat)
-      now = [tuple(one.shape) for one in flat]
-      size = sum(one.dtype.size * np.prod(
-          [size or 1 for size in shape], dtype=np.int64)
-                 for one, shape in zip(flat, now))
-      if chunk and (now != shapes or len(chunk) >= _CHUNK_BATCHES or
-                    size * len(chunk) > rows_lib.CHUNK_BYTES):
-        yield _joined(chunk)
+      self._check_sizes(flat)
+      batch_shapes = [tuple(tensor.shape) for tensor in flat]
+      if chunk and (batch_shapes != shapes or len(chunk) >= _CHUNK_BATCHES or
+                    _count_bytes(flat) * len(chunk) > rows_lib.CHUNK_BYTES):
+        yield _join_batches(chunk)
         chunk = []
       chunk.append(flat)
-      shapes = now
+      shapes = batch_shapes
     if chunk:
-      yield _joined(chunk)
-
-  def all(self) -> Any:
-    """Returns all batches of an epoch: `Rows` if they have one shape."""
-    calls = list(self.calls(0))
-    if not calls:
-      raise ValueError(f"{self.name} has no batches.")
-    if len({tuple(tuple(one.shape)[1:] for one in flat)
-            for flat, _ in calls}) > 1:
-      return rows_lib.Batches(self.layout, calls)
-    return _all_rows(self.layout.packed(
-        _joined([flat for flat, _ in calls])[0]), None)
+      yield _join_batches(chunk)
+    self._has_ended = True
 
 
-def _tensors(batch):
+def _keep_in_process(data):
+  global _of_process
+  _of_process = data
+
+
+def _make_in_process(i):
+  return _of_process[i]
+
+
+def _to_tensors(batch):
   """Returns a batch, a tuple, as tensors."""
-  return rows_lib.mapped(arrays.tensor, tuple(batch) if isinstance(
+  return rows_lib.map_arrays(arrays.tensor, tuple(batch) if isinstance(
       batch, (tuple, list)) else (batch,))
+
+
+def _count_bytes(flat):
+  """Returns the bytes of tensors; text counts little."""
+  return sum(part.shape.num_elements() * part.dtype.size
+             for part in tf.nest.flatten(flat, expand_composites=True))
 
 
 def _common_spec(*tensors):
   """Returns the spec of tensors whose shapes may differ."""
   spec = rows_lib.spec_of(tensors[0])
-  if len({tuple(one.shape)[1:] for one in tensors}) == 1:
+  if len({tuple(tensor.shape)[1:] for tensor in tensors}) == 1:
     return spec
   return tf.TensorSpec([
       sizes[0] if len(set(sizes)) == 1 and i else None
-      for i, sizes in enumerate(zip(*(one.shape for one in tensors)))],
+      for i, sizes in enumerate(zip(*(tensor.shape for tensor in tensors)))],
                        spec.dtype)
 
 
-def _joined(batches):
-  """Returns the tensors of some batches as one call."""
-  rows = int(batches[0][0].shape[0])
-  return list(map(rows_lib.joined, zip(*batches))), np.arange(
-      rows * len(batches), dtype=np.int32).reshape(-1, rows)
+def _join_batches(batches):
+  """Returns the tensors of some batches as one chunk."""
+  size = int(batches[0][0].shape[0])
+  return list(map(rows_lib.join, zip(*batches))), np.arange(
+      size * len(batches), dtype=np.int32).reshape(-1, size)
+
+
+class HeldOutBatches:
+  """Held-out batches of a dataset: kept, or read again for each check.
+
+  Batches of one shape are divided anew, as the rows of arrays are.
+
+  Attributes:
+    source: `BatchSource` of batches that are read again; otherwise None, and in
+      the file of the data of a search.
+    digest: str, the number of rows, and a checksum of the rows.
+    not_finite: words about NaN or infinity, and some `Rows` that have these;
+      None for finite rows.
+  """
+
+  def __init__(self, source: BatchSource):
+    """Reads all batches once.
+
+    Raises:
+      ValueError: there are no batches, or too many; or labels differ in shape.
+    """
+    self.not_finite: Any = None
+    self._kept: list | None = []
+    self._first: list = []  # Chunks with the rows of a batch.
+    self._count = self._checksum = 0
+    layout = source.layout
+    labels, shapes, size, batches = [], set(), 0, 0
+    num_wrong: dict[str, int] = {}
+    for flat, numbers in source.chunks(0):
+      batches += len(numbers)
+      if batches > _MAX_HELD_OUT_BATCHES:
+        raise ValueError(
+            f"{source.name} has more than {_MAX_HELD_OUT_BATCHES:,} batches: "
+            "expected held-out data that end, in fewer and larger batches.")
+      batch = layout.pack(flat)
+      labels.append((*batch, None, None)[1:3])
+      self._count += numbers.size
+      self._checksum = _add_checksum(flat, self._checksum)
+      text, wrong = arrays.find_not_finite(batch)
+      if text:
+        num_wrong[text] = num_wrong.get(text, 0) + len(wrong)
+        self.not_finite = self.not_finite or (text, rows_lib.Rows(batch, wrong))
+      shapes.add(tuple(tuple(tensor.shape[1:]) for tensor in flat))
+      size += _count_bytes(flat)
+      chunk = rows_lib.DeviceTensors(list, flat), numbers
+      if sum(rows.size for _, rows in self._first) < rows_lib.CHECK_SIZE:
+        self._first.append(chunk)
+      if size > _MAX_KEPT_BYTES:
+        self._kept = None
+      if self._kept is not None:
+        self._kept.append(chunk)
+    if not batches:
+      raise ValueError(f"{source.name} has no batches.")
+    self.source: Any = source if self._kept is None else None
+    self._has_one_shape = len(shapes) == 1
+    self._layout = layout._replace(specs=list(map(
+        rows_lib.spec_of, flat))) if self._has_one_shape else layout
+    try:
+      self._labels = rows_lib.join_labels(labels)
+    except tf.errors.InvalidArgumentError:
+      raise ValueError(
+          f"{source.name} has labels whose shapes differ from batch to batch: "
+          "expected one shape, because ensembles are judged on all.") from None
+    if self.not_finite is not None:
+      text, rows = self.not_finite
+      text = f"{text} in {num_wrong[text]} of {self._count} rows"
+      self.not_finite = text, rows
+    self.digest = f"{self._count:,} rows {self._checksum:016x}"
+
+  def __getstate__(self):
+    # Batches that are not kept are read from the source of the worker.
+    return {**vars(self), "source": None}
+
+  def __len__(self):
+    return self._count
+
+  def layout(self, size: int) -> rows_lib.Layout:
+    """Returns the `Layout` of batches of some size."""
+    return self._layout._replace(
+        size=size if self._count % size == 0 else None
+    ) if self._has_one_shape else self._layout
+
+  def labels(self) -> tuple:
+    """Returns the labels and weights of all rows, or None, as tensors."""
+    return self._labels
+
+  def chunks(self, size: int) -> Iterator[rows_lib.Chunk]:
+    """Yields tensors with the row numbers of batches of some size.
+
+    Batches of several shapes stay as they are.
+
+    Raises:
+      ValueError: the dataset gives other rows than before.
+    """
+    yield from self._divide(self._read_again() if self._kept is None else (
+        (tensors.here(), numbers) for tensors, numbers in self._kept), size)
+
+  def first_chunk(self, size: int) -> rows_lib.Chunk:
+    """Returns the first of `chunks`, mostly without reading."""
+    count = sum(numbers.size for _, numbers in self._first)
+    return next(self._divide(
+        ((tensors.here(), numbers) for tensors, numbers in self._first), size
+    ) if count >= min(size, self._count) or not self._has_one_shape else
+                self.chunks(size))
+
+  def _divide(self, chunks, size):
+    """Yields chunks with batches of some size."""
+    if not self._has_one_shape:
+      yield from chunks
+      return
+    rest = None  # Fewer rows than a batch.
+    for flat, _ in chunks:
+      if rest is not None:
+        flat = list(map(rows_lib.join, zip(rest, flat)))
+      count = int(flat[0].shape[0])
+      whole = count // size * size
+      numbers = np.arange(count, dtype=np.int32)
+      if whole:
+        yield flat, numbers[:whole].reshape(-1, size)
+      rest = [rows_lib.reader(tensor)(tf.constant(numbers[whole:]))
+              for tensor in flat] if whole < count else None
+    if rest is not None:
+      yield rest, np.arange(int(rest[0].shape[0]), dtype=np.int32)[None]
+
+  def _read_again(self):
+    """Yields the chunks of the source, and compares their checksum."""
+    checksum = 0
+    for flat, numbers in self.source.chunks(0):
+      checksum = _add_checksum(flat, checksum)
+      yield flat, numbers
+    if checksum != self._checksum:
+      raise ValueError(
+          f"{self.source.name} gives other rows, or another order of rows, "
+          "each time: expected the same, because networks are compared by "
+          "these rows. Leave out shuffle, or give it a seed and "
+          "reshuffle_each_iteration=False.")
+
+
+def _add_checksum(flat, checksum):
+  """Returns a checksum of tensors and of what came before them."""
+  for part in tf.nest.flatten(flat, expand_composites=True):
+    checksum = zlib.crc32(
+        tf.io.serialize_tensor(part).numpy() if part.dtype == tf.string else
+        np.ascontiguousarray(part.numpy()).view(np.uint8).reshape(-1), checksum)
+  return checksum
 
 
 @dataclasses.dataclass
-class StreamData:
-  """Batches that a dataset gives, read once for all networks of a process.
+class DatasetSplit:
+  """A dataset that all networks of a process read together, and held-out rows.
 
   Attributes:
     source: `BatchSource`; None in the file of the data of a search.
-    held_out: `Rows` or `Batches`.
+    held_out: `Rows` or `HeldOutBatches`.
   """
   source: Any
   held_out: Any
@@ -355,6 +586,11 @@ class StreamData:
   def layout(self) -> rows_lib.Layout:
     return self.source.layout
 
-  def calls(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Call]:
-    """Yields the batches of an epoch behind the first `start` ones."""
-    return self.source.calls(epoch, start)
+  def steps(self) -> int | None:
+    """Returns how many batches an epoch has; None for data of unknown length.
+    """
+    return self.source.steps()
+
+  def chunks(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Chunk]:
+    """Yields the batches of an epoch after the first `start` batches."""
+    return self.source.chunks(epoch, start)

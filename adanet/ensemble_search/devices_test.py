@@ -18,12 +18,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
-from adanet.ensemble_search import devices
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
+from adanet.ensemble_search import models
 from adanet.ensemble_search import network
-from adanet.ensemble_search import reuse
 from adanet.ensemble_search import rows
 from adanet.testing import level
 from adanet.tf_compat import runtime
@@ -126,7 +124,7 @@ class _Seen:
     """Yields what looks at networks."""
     called, finish, begin = (
         getattr(network.Network, name)
-        for name in ("_called", "finish", "begin"))
+        for name in ("_call", "finish", "begin"))
 
     def seen_called(this, function, flat, numbers):
       found = called(this, function, flat, numbers)
@@ -152,7 +150,7 @@ class _Seen:
           *this.model.optimizer.variables))
       return record
 
-    yield mock.patch.object(network.Network, "_called", seen_called)
+    yield mock.patch.object(network.Network, "_call", seen_called)
     yield mock.patch.object(network.Network, "begin", seen_begin)
     yield mock.patch.object(network.Network, "finish", seen_finish)
 
@@ -196,7 +194,7 @@ class DevicesTest(parameterized.TestCase):
   @level.gate
   def test_models_that_are_lent(self, fit):
     # Two on each device at a time, and one that waits.
-    with mock.patch.object(devices, "_NETWORKS_OF_A_GPU", 1):
+    with mock.patch.object(rows, "_NETWORKS_OF_A_GPU", 1):
       search, seen = self._fitted(**fit)
     self._check_places(seen)
     self.assertLen(seen.networks, 12)
@@ -258,32 +256,32 @@ class DevicesTest(parameterized.TestCase):
     grow.assert_called_once_with()
 
   def test_a_model_is_lent_on_its_device(self):
-    data, _ = data_lib.checked(
+    data, _ = data_lib.split_data(
         X, Y, batch_size=16, validation_data=None, validation_split=.2,
         sample_weight=None, class_weight=None, folds=None, seed=3)
     task = network.NetworkTask(
-        files.Key(0, 0, "line", 1), line, making.Compiling(loss="mse"), 3, None,
+        files.NetworkKey(0, 0, "line", 1), line, models.CompileArguments(loss="mse"), 3, None,
         4, 2)
-    ended = reuse.EndedNetworks()
+    ended = network.EndedNetworks()
     one = network.Network(task, data[0], _DEVICES[0])
     ended.add("line", one)
-    self.assertIsNone(ended.taken("line", task, data[0], _DEVICES[1]))
-    self.assertIs(one, ended.taken("line", task, data[0], _DEVICES[0]))
+    self.assertIsNone(ended.borrow("line", task, data[0], _DEVICES[1]))
+    self.assertIs(one, ended.borrow("line", task, data[0], _DEVICES[0]))
 
   def test_tensors_once_on_each_device(self):
     ragged = tf.ragged.constant([[1., 2.]] * 96)
     all_rows = rows.Rows(((X, ragged), Y), np.arange(96, dtype=np.int32))
-    some = all_rows.others(np.arange(9, dtype=np.int32))
+    some = all_rows.select(np.arange(9, dtype=np.int32))
     found = {}
     for device in _DEVICES:
-      with devices.scope(device):
+      with rows.scope(device):
         found[device] = all_rows.tensors()
         self.assertIs(found[device], some.tensors())
       x, given, y = found[device]
       self.assertEqual(
           [device, "/device:CPU:0", device],
           [_name(one.device) for one in (x, given.flat_values, y)])
-    with devices.scope(_DEVICES[0]):
+    with rows.scope(_DEVICES[0]):
       self.assertIs(found[_DEVICES[0]], some.tensors())
 
   def test_jit_compile_is_left_to_keras_on_gpus(self):
@@ -297,7 +295,7 @@ class DevicesTest(parameterized.TestCase):
 
     for names in ([], _DEVICES):
       with mock.patch.object(runtime, "gpu_names", lambda names=names: names):
-        making.made("name", Seen, making.Compiling(loss="mse"))
+        models.build_model("name", Seen, models.CompileArguments(loss="mse"))
     self.assertEqual([False, "auto"], given)
 
   @parameterized.parameters(
@@ -307,7 +305,7 @@ class DevicesTest(parameterized.TestCase):
       ("abc", ["a", "b", "c"], 1, "b"))
   def test_least_loaded(self, names, used, first, expected):
     with mock.patch.object(runtime, "gpu_names", lambda: names):
-      self.assertEqual(expected, devices.least_loaded(used, first))
+      self.assertEqual(expected, rows.least_loaded(used, first))
 
 
 if __name__ == "__main__":

@@ -2,38 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who trains the networks: threads of this process, or a user's executor.
 
-A search is a map: the engines yield each network's record when it has ended.
-Each engine divides its networks among the GPUs of the process that trains them.
+A search is a map: the engine yields each network's record when the network has
+ended. Networks are divided among the GPUs of the process that trains them.
 """
 
 from collections.abc import Iterator
 from concurrent import futures
 import dataclasses
-import functools
-import mmap
 import os
-import pickle
 import threading
 import time
 from typing import Any
-import uuid
 
-from adanet import tf_compat
-from adanet.ensemble_search import devices
+from adanet import log
+from adanet import messages
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import reuse
-from adanet.ensemble_search import words
-from adanet.tf_compat import runtime
-import numpy as np
+from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import workers
 
 # A dataset is read once for so many networks.
 _MAX_SHARED = 16
 _SECS_BETWEEN_LOOKS = .5
-_DATA = "data.pickle"
-# Of a worker of an executor.
-_of_process = reuse.EndedNetworks()
+# Without an epoch of any worker.
+_SILENT_SECS = 60.
+_STOP_SECS = 60.  # For workers to save and stop.
 
 
 class Stop:
@@ -56,41 +49,43 @@ class SearchEngine:
   """Trains the networks of a search.
 
   Attributes:
-    data: list with the `RowData` of each fold, or with `StreamData`.
-    directory: of the search.
-    stop: ends it.
-    report: is called after each epoch.
-    made: dict with networks that were made before; each is taken out.
-    lent: networks that have ended, for others of their functions; None where a
-      function makes one network alone.
+    splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
+    directory: `Directory` of the search.
+    stop: `Stop`.
+    report: function that is called after each epoch.
+    networks: dict with networks that were built before; each is taken out.
+    ended: `EndedNetworks` that lend their models; None where a function makes
+      one network alone.
+    sent: `workers.SentFiles` for an executor; None without an executor.
   """
-  data: list
+  splits: list
   directory: files.Directory
   stop: Stop
   report: network_lib.Report
-  made: dict[files.Key, network_lib.Network]
-  lent: reuse.EndedNetworks | None
+  networks: dict[files.NetworkKey, network_lib.Network]
+  ended: network_lib.EndedNetworks | None
+  sent: workers.SentFiles | None = None
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
-           ) -> Iterator[tuple[files.Key, files.NetworkRecord]]:
+           ) -> Iterator[tuple[files.NetworkKey, files.NetworkRecord]]:
     """Yields each network that has ended; None for `executor` are threads."""
     if executor is not None:
-      return self._on_executor(tasks, executor)
-    return (self._in_threads if self.data[0].source is None else
-            self._with_shared_data)(tasks)
+      return self._train_on_executor(tasks, executor)
+    return (self._train_in_threads if self.splits[0].source is None else
+            self._train_together)(tasks)
 
-  def _in_threads(self, waiting):
+  def _train_in_threads(self, waiting):
     """Trains networks in threads: one a core, or some for each GPU.
 
-    Models are made and traced in this thread, just before their turn.
+    Models are built and traced in this thread, just before their turn.
     """
-    count = devices.networks_at_a_time() or len(os.sched_getaffinity(0))
+    count = rows_lib.networks_at_a_time() or len(os.sched_getaffinity(0))
     running = {}  # The network of each future.
     with futures.ThreadPoolExecutor(count) as pool:
       try:
         while running or waiting and not self.stop.is_set():
           while waiting and len(running) <= count and not self.stop.is_set():
-            network = self._begun(waiting, running.values())
+            network = self._start_next(waiting, running.values())
             running[pool.submit(
                 network.train, self.stop.is_set, self.report)] = network
             del network
@@ -100,221 +95,163 @@ class SearchEngine:
             network = running.pop(future)
             record = future.result()
             if record is not None:
-              yield self._ended(network, record)
+              yield self._end(network, record)
             del network
           del done
       except BaseException:
         self.stop.set()  # Before the pool waits for its threads.
         raise
 
-  def _begun(self, waiting, running):
-    """Returns a network that goes on from its folder.
+  def _start_next(self, waiting, running):
+    """Returns a network that has begun, or resumed.
 
-    Its task is taken out of `waiting`: the first one that can train on the
-    device with the fewest networks.
+    The network's task is taken out of `waiting`: the first task that can train
+    on the device with the fewest networks.
     """
-    device = devices.least_loaded(one.device for one in running)
+    device = rows_lib.least_loaded(network.device for network in running)
     task = waiting.pop(next((
-        i for i, one in enumerate(waiting) if one.key not in self.made or
-        self.made[one.key].device == device), 0))
-    data = self.data[task.key.fold]
-    network = self.made.pop(task.key, None) or (
-        self.lent and self.lent.taken(
-            task.key.function, task, data, device)) or (
-                network_lib.Network(task, data, device))
+        i for i, task in enumerate(waiting) if task.key not in self.networks or
+        self.networks[task.key].device == device), 0))
+    split = self.splits[task.key.fold]
+    network = self.networks.pop(task.key, None) or (
+        self.ended and self.ended.borrow(
+            task.key.function, task, split, device)) or (
+                network_lib.Network(task, split, device))
     network.begin(self.directory.folder(task.key))
     return network
 
-  def _ended(self, network, record):
-    if self.lent is not None:
-      self.lent.add(network.task.key.function, network)
+  def _end(self, network, record):
+    if self.ended is not None:
+      self.ended.add(network.task.key.function, network)
     return network.task.key, record
 
-  def _with_shared_data(self, waiting):
+  def _train_together(self, waiting):
     """Trains networks that read a dataset together.
 
-    Each chunk of batches goes to all networks that train, and the slowest one
-    is waited for. A network begins with an epoch of the dataset.
+    Each chunk of batches goes to all networks that train, and the slowest
+    network is waited for. A network begins with an epoch of the dataset.
     """
     running = []
-    count = max(_MAX_SHARED, devices.networks_at_a_time())
+    count = max(_MAX_SHARED, rows_lib.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
-      of_all = lambda function, some: list(pool.map(function, some))
+      for_all = lambda function, networks: list(pool.map(function, networks))
       try:
         while (waiting or running) and not self.stop.is_set():
           while waiting and len(running) < count:
-            running.append(self._begun(waiting, running))
-          some = [one for one in running if not one.record.ended]
-          epoch = min((len(one.record.epochs) for one in some), default=0)
-          if self.data[0].source.has_epochs:
-            some = [one for one in some if len(one.record.epochs) == epoch]
-          if some and self._take_epoch(some, epoch, of_all):
-            of_all(network_lib.Network.end_epoch, some)
-            for one in some:
-              self.report(one.task.key, one.record)
-          ended = [one for one in running if one.record.ended]
-          running = [one for one in running if not one.record.ended]
-          for one in ended:
-            yield self._ended(one, one.finish())
+            running.append(self._start_next(waiting, running))
+          training = [network for network in running
+                      if not network.record.ended]
+          epoch = min((len(network.record.epochs) for network in training),
+                      default=0)
+          if self.splits[0].source.has_epochs:
+            training = [network for network in training
+                        if len(network.record.epochs) == epoch]
+          if training and self._take_epoch(training, epoch, for_all):
+            self._end_epoch(training, for_all)
+            for network in training:
+              self.report(network.task.key, network.record)
+          ended = [network for network in running if network.record.ended]
+          running = [network for network in running
+                     if not network.record.ended]
+          for network in ended:
+            yield self._end(network, network.finish())
           del ended
       except BaseException:
         self.stop.set()
         raise
       finally:
         if self.stop.is_set():
-          of_all(network_lib.Network.save, running)
+          for_all(network_lib.Network.save, running)
 
-  def _take_epoch(self, networks, epoch, of_all):
+  def _take_epoch(self, networks, epoch, for_all):
     """Reads an epoch for networks; returns False if it was stopped."""
     # Steps that a network has taken before a resume are left out.
-    before = {id(one): one.record.step for one in networks}
+    before = {id(network): network.record.step for network in networks}
     read = 0
-    for flat, rows in self.data[0].calls(epoch):
-      tensors = devices.TensorsOfDevices(list, flat)
+    for flat, numbers in self.splits[0].chunks(epoch):
+      tensors = rows_lib.DeviceTensors(list, flat)
 
-      def taken(one):
-        with devices.scope(one.device):
-          return one.take(tensors.here(), rows[max(
-              0, before[id(one)] - read):], self.stop.is_set)
+      def take_steps(network):
+        with rows_lib.scope(network.device):
+          return network.take_steps(tensors.here(), numbers[max(
+              0, before[id(network)] - read):], self.stop.is_set)
 
-      if not all(of_all(taken, networks)):
+      if not all(for_all(take_steps, networks)):
         return False
-      read += len(rows)
+      read += len(numbers)
     return True
 
-  def _on_executor(self, tasks, executor):
-    """Trains networks by the workers of an executor; see `_result`."""
-    running = {}  # The key of each future.
-    shown = {}  # How many epochs of each key.
+  def _end_epoch(self, networks, for_all):
+    """Checks networks; held-out rows that are not kept are read once for all.
+    """
+    held_out = self.splits[0].held_out
+    sizes = {network.check_size for network in networks}
+    if getattr(held_out, "source", None) is None or len(sizes) > 1:
+      for_all(network_lib.Network.end_epoch, networks)
+      return
+    for_all(network_lib.Network.begin_check, networks)
+    for flat, numbers in held_out.chunks(sizes.pop()):
+      tensors = rows_lib.DeviceTensors(list, flat)
+
+      def check(network):
+        with rows_lib.scope(network.device):
+          network.check(tensors.here(), numbers)
+
+      for_all(check, networks)
+    for_all(network_lib.Network.end_check, networks)
+
+  def _train_on_executor(self, tasks, executor):
+    """Trains networks by the workers of an executor."""
+    running: dict[futures.Future, Any] = {}  # The key of each future.
+    num_shown: dict[files.NetworkKey, int] = {}  # Epochs.
+    heard = time.monotonic()
     try:
+      self.sent.send_data(self.splits)
+      running[self.sent.check] = None  # Only whether a worker can train.
       for number, task in enumerate(tasks):
-        running[executor.submit(train_network, WorkerTask(
-            number, task, making.settings(), str(self.directory.path),
-            self._saved_data, self.data[0].source))] = task.key
+        running[workers.submit(
+            executor, workers.train_network, self.sent.worker_task(
+                number, task))] = task.key
       while running:
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                                futures.FIRST_COMPLETED)
         if self.stop.is_set():
           self.directory.stop()
-        for key in running.values():
-          record = self.directory.folder(key).running()
-          if record is not None and len(record.epochs) > shown.get(key, 0):
-            shown[key] = len(record.epochs)
+        for key in filter(None, running.values()):
+          record = self.directory.folder(key).read_record()
+          if record is not None and len(record.epochs) > num_shown.get(key, 0):
+            num_shown[key] = len(record.epochs)
             self.report(key, record)
-        for future in done:
+            heard = time.monotonic()
+        # The check first: its error tells more.
+        for future in sorted(done, key=lambda done: running[done] is not None):
           key = running.pop(future)
+          heard = time.monotonic()
           record = _result(key, future)
-          if record is not None:
+          if key is not None and record is not None:
             yield key, record
-    except BaseException:
+        if time.monotonic() - heard > _SILENT_SECS:
+          heard = time.monotonic()
+          log.warning(
+              "No worker of executor has reported an epoch for %d s. Waiting "
+              "for %s.", _SILENT_SECS, messages.list_names(
+                  key.name for key in filter(None, running.values())))
+    except BaseException as error:
       self.directory.stop()
       for future in running:
         future.cancel()
-      futures.wait(running, 60)
+      futures.wait(running, _STOP_SECS)
+      if isinstance(error, futures.BrokenExecutor):  # Of submit.
+        raise _worker_died(None, error) from error
       raise
-
-  @functools.cached_property
-  def _saved_data(self):
-    """Writes all arrays to a file, once for all iterations; returns its name.
-
-    Raises a TypeError about a dataset.
-    """
-    source = self.data[0].source
-    if source is not None and isinstance(
-        source.given, tf_compat.v2.data.Dataset):
-      raise TypeError(f"{source.name} is a tf.data.Dataset, which an executor "
-                      "cannot send: give a function that makes and returns it.")
-    with files.written(self.directory.path / _DATA) as temporary:
-      with open(temporary, "wb") as file:
-        _DataPickler(file).dump([
-            dataclasses.replace(one, source=None) for one in self.data])
-    return uuid.uuid4().hex
-
-
-class _DataPickler(pickle.Pickler):
-  """Writes data; a memmap stays in the user's own file."""
-
-  def reducer_override(self, obj):
-    if isinstance(obj, np.memmap) and isinstance(obj.base, mmap.mmap) and (
-        obj.filename and obj.flags.c_contiguous):
-      return np.memmap, (
-          obj.filename, obj.dtype, "r", obj.offset, obj.shape)
-    return NotImplemented
-
-
-@functools.lru_cache(maxsize=1)
-def _loaded(directory, name):
-  """Returns the data of a search, whose tensors this process has once."""
-  del name  # Another one for each call of fit.
-  with open(os.path.join(directory, _DATA), "rb") as file:
-    return pickle.load(file)
-
-
-@dataclasses.dataclass
-class WorkerTask:
-  """What a worker of an executor gets.
-
-  Attributes:
-    number: int, which of the tasks this is: workers that see the same GPUs
-      begin with different ones.
-    task: what to train.
-    settings: dict, `making.settings` of the user's program.
-    directory: str, the folder of the search.
-    data: str, the name of the data: another one for each call of `fit`.
-    source: the `BatchSource` of `StreamData`, or None.
-  """
-  number: int
-  task: network_lib.NetworkTask
-  settings: dict[str, Any]
-  directory: str
-  data: str
-  source: Any
-
-  def __reduce__(self):
-    # The attributes are read afterwards: an optimizer makes its variables then,
-    # for which TensorFlow initializes the GPUs.
-    return _worker_task, (), self.__dict__
-
-
-def _worker_task():
-  runtime.grow_gpu_memory()
-  return WorkerTask.__new__(WorkerTask)
-
-
-def train_network(given: WorkerTask) -> files.NetworkRecord | None:
-  """Trains a network in a worker of an executor.
-
-  Returns:
-    The record; None if the search was stopped.
-  """
-  task = given.task
-  making.set_settings(given.settings)
-  directory = files.Directory(given.directory)
-  folder = directory.folder(task.key)
-  found = folder.record()
-  if found is not None:
-    return found
-  if directory.is_stopping():
-    return None
-  data = dataclasses.replace(
-      _loaded(given.directory, given.data)[task.key.fold], source=given.source)
-  key = (given.directory, task.key.function, given.settings)
-  with devices.one_more(given.number) as device:
-    network = _of_process.taken(key, task, data, device) or (
-        network_lib.Network(task, data, device))
-    network.begin(folder)
-    record = network.train(directory.is_stopping)
-  if record is not None and (task.key.folds > 1 or task.key.iteration):
-    _of_process.add(key, network)
-  return record
 
 
 def _result(key, future):
   """Returns what a worker returned.
 
   Raises:
-    RuntimeError: it died.
-    ValueError: the task cannot be sent, or its training raised an error.
+    RuntimeError: the worker died.
+    ValueError: the training raised an error.
   """
   try:
     return future.result()
@@ -322,15 +259,15 @@ def _result(key, future):
     # The class of Dask, which need not be installed.
     if isinstance(error, (futures.BrokenExecutor, ConnectionError)) or (
         type(error).__name__ == "KilledWorker"):
-      raise RuntimeError(
-          f"A worker of executor died while it trained {key.name}: "
-          f"{words.one_line(error)} What was trained is in the directory: call "
-          "fit again with another executor to go on.") from error
-    if "pickle" not in str(error).lower() or not isinstance(error, (
-        pickle.PicklingError, AttributeError, TypeError, ImportError)):
-      raise
-    raise ValueError(
-        f"models[{key.function!r}] cannot be sent to a worker: "
-        f"{words.one_line(error)} Define the function at the top of a module, "
-        "or use an executor that sends any function, such as Dask's."
-    ) from error
+      raise _worker_died(key, error) from error
+    raise
+
+
+def _worker_died(key, error):
+  """Returns the error about a worker that died, perhaps with a network."""
+  when = "" if key is None else f" while it trained {key.name}"
+  return RuntimeError(
+      f"A worker of executor died{when}: {messages.one_line(error)} All "
+      "training so far is in the directory: call fit again with another "
+      "executor to resume. A program whose pool spawns processes needs "
+      "if __name__ == \"__main__\".")

@@ -19,10 +19,10 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import data
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
 from adanet.ensemble_search import network
 from adanet.testing import engines
 from adanet.testing import level
@@ -131,13 +131,24 @@ class EngineTest(parameterized.TestCase):
       thread.join()
     self._check(search)
 
-  def test_a_module_that_is_imported_meanwhile(self):
-    with making.seeded(3):
-      kept = random.random
-    random.seed(0)
-    expected = random.random()
-    random.seed(0)
-    self.assertEqual(expected, kept())
+  @parameterized.parameters(level.first([0, 1 << 30]))
+  def test_held_out_data_that_are_not_kept(self, limit):
+    """The figures do not depend on it, and one reading serves all networks."""
+    read = []
+
+    def counted():
+      return batches().map(lambda x, y: (x, tf.ensure_shape(tf.numpy_function(
+          lambda one: read.append(1) or one, [y], tf.float32), [None, 1])))
+
+    fit = {"x": batches, "validation_data": counted, "epochs": 2, "patience": 9}
+    expected = _figures(fitted(self.create_tempdir().full_path, **{
+        **fit, "validation_data": batches}))
+    with mock.patch.object(data, "_MAX_KEPT_BYTES", limit):
+      found = _figures(fitted(self.create_tempdir().full_path, **fit))
+    np.testing.assert_equal(expected, found)
+    # Once to look at all, twice to check two networks at a time, and to predict
+    # when each network has ended.
+    self.assertLen(read, 8 if limit else 5 * 8)
 
   def test_a_dataset_is_made_and_read_once(self):
     made, read = [], []
@@ -223,7 +234,9 @@ class EngineTest(parameterized.TestCase):
         time.sleep(.02)
       # It trains: a second one is refused.
       if program.poll() is None:
-        with self.assertRaisesRegex(ValueError, "another program trains this"):
+        with self.assertRaisesRegex(
+            ValueError, f"^directory='{folder}' is in use by process "
+            f"{program.pid} on host .* since .*: wait for its end, stop it"):
           fitted(folder)
       program.kill()
     self._check(fitted(folder))
@@ -236,8 +249,8 @@ class EngineTest(parameterized.TestCase):
     os.truncate(os.path.join(networks, name), 99)
     unfinished = self.create_tempfile(os.path.join(folder, "new-9-data.pickle"))
     with self.assertRaisesRegex(ValueError, (
-        f"^'/.*/0-0-big/{name}' cannot be read: .*. Remove its folder, and "
-        "call fit again: the network trains anew.$")):
+        f"^'/.*/0-0-big/{name}' cannot be read: .*. Remove its folder and "
+        "call fit again, which trains the network anew.$")):
       print(fitted(folder).model)
     shutil.rmtree(networks)
     with self.assertRaisesRegex(
@@ -273,8 +286,8 @@ class EngineTest(parameterized.TestCase):
         return future
 
     with self.assertRaisesRegex(
-        RuntimeError, "^A worker of executor died while it trained .*: 4 "
-        "workers died. What was trained is in the directory: call fit again"):
+        RuntimeError, "^A worker of executor died: 4 workers died. All "
+        "training so far is in the directory: call fit again"):
       fitted(self.create_tempdir().full_path, executor=Losing())
 
   @parameterized.parameters(level.first(["last.weights.h5", "network.json"]))
@@ -296,7 +309,7 @@ class EngineTest(parameterized.TestCase):
 
     with mock.patch.object(files.os, "replace", replaced):
       save(1)
-    record = folder.running()
+    record = folder.read_record()
     if folder.has_state(record):  # Else the network begins anew.
       folder.load(value, record.saved_file(files.LAST))
       self.assertLen(record.epochs, int(value.get_weights()[0][0, 0]))
@@ -308,7 +321,7 @@ class EngineTest(parameterized.TestCase):
   @level.gate
   def test_done_networks_are_not_trained_again(self):
     folder = self._copy()
-    with mock.patch.object(network.Network, "take") as take:
+    with mock.patch.object(network.Network, "take_steps") as take:
       search = fitted(folder)
       take.assert_not_called()
     self._check(search)
@@ -325,19 +338,32 @@ class EngineTest(parameterized.TestCase):
     with self.assertLogs("absl") as logs:
       self._check(fitted(folder, epochs=9, patience=3))
     self.assertIn("epochs: 4 before, 9 now; patience: 2 before, 3 now: "
-                  "networks that have ended stay", logs.output[0])
+                  "finished networks stay", logs.output[0])
     stopped = self.create_tempdir().full_path
     fitted(stopped, epochs=10**6, patience=10**6, max_seconds=.5)
     search = fitted(stopped, epochs=1, patience=9)
     for one in search.history.networks:
       self.assertEqual("all epochs", one.ended)
 
-  def test_max_seconds(self):
+  @parameterized.parameters(level.first([
+      {"epochs": 1}, {"patience": 1}]))
+  def test_max_seconds(self, **fewer):
+    """A user who wants what there is gets it by fewer epochs, or patience."""
+    heard = []
+    fit = dict(epochs=10**6, patience=10**6, callbacks=lambda: [
+        keras.callbacks.LambdaCallback(
+            on_train_begin=lambda logs: heard.append("begin"),
+            on_train_end=lambda logs: heard.append("end"))])
     folder = self.create_tempdir().full_path
-    search = fitted(folder, epochs=10**6, patience=10**6, max_seconds=.5)
+    search = fitted(folder, **fit, max_seconds=.5)
     self.assertFalse(any(one.ended for one in search.history.networks))
-    with self.assertRaisesRegex(ValueError, "^No network has ended yet"):
+    with self.assertRaisesRegex(ValueError, "^No network has finished yet"):
       print(search.model)
+    self.assertEqual(["begin"] * len(search.history.networks), heard)
+    heard.clear()
+    search = fitted(folder, **{**fit, **fewer})
+    self.assertIn("val_loss", search.history.ensemble)
+    self.assertEqual(["begin", "begin", "end", "end"], sorted(heard))
 
   @parameterized.named_parameters(*level.first([
       ("model", {"models": {"small": big, "big": big}}, {},
@@ -348,7 +374,7 @@ class EngineTest(parameterized.TestCase):
       ("y", {}, {"y": Y + 1}, "y has other values"),
       ("seed", {"seed": 2}, {}, "seed: 3 before, 2 now"),
       ("names", {"models": {"big": big}}, {},
-       r"models\['small'\]: .* before, none now"),
+       "models lacks small"),
       ("activation", {"models": {"big": big, "small": lambda: keras.Sequential([
           L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])}}, {},
        r"models\['small'\] makes another model"),
@@ -361,7 +387,7 @@ class EngineTest(parameterized.TestCase):
   def test_another_search(self, arguments, fit, expected):
     with self.assertRaisesRegex(
         ValueError, "has a search with something else: "
-        f"{expected}.*Give what it had, or another directory.$"):
+        f"{expected}.*Give the original arguments, or another directory.$"):
       ensemble_search.EnsembleSearch(**{**dict(
           models=MODELS, loss="mse", directory=self._trained(), seed=3,
           optimizer=keras.optimizers.Adam(.03)), **arguments}).fit(**{**dict(
@@ -377,7 +403,7 @@ class EngineTest(parameterized.TestCase):
     self.assertEqual(["loss", "mae"], sorted(loaded.model.evaluate(
         X, Y, verbose=0, return_dict=True)))
     with self.assertRaisesRegex(
-        ValueError, "^name='wide': expected that of a network that has ended: "
+        ValueError, "^name='wide': expected the name of a finished network: "
         "'small', 'big'.$"):
       loaded.network("wide")
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
@@ -397,9 +423,9 @@ class EngineTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     self.create_tempfile(os.path.join(folder, "search.json"), "{}")
     self.create_tempfile(os.path.join(folder, name))
-    with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
+    with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
       fitted(folder)
-    with self.assertRaisesRegex(ValueError, "has a search of an Estimator"):
+    with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
       ensemble_search.EnsembleSearch.load(folder, MODELS)
 
 

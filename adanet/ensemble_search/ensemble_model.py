@@ -1,28 +1,187 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ensemble as one functional Keras model, made of public layers."""
+"""The ensemble: judged, selected, and built as one functional Keras model.
+
+Keras judges: a model of `Identity` layers, compiled with the search's loss and
+metrics, is evaluated on predictions in batches of 256 rows. So a value is what
+`search.model.evaluate` returns, for ensembles and for each network alone.
+"""
 
 from collections.abc import Mapping
-import os
 import re
-import tempfile
 from typing import Any, NamedTuple
 import warnings
 
+from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble import selection
 from adanet.ensemble_search import files
-from adanet.ensemble_search import judge
-from adanet.ensemble_search import making
-from adanet.ensemble_search import network
+from adanet.ensemble_search import models
+from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import words
 import numpy as np
 
-keras, tf = tf_compat.keras_3, tf_compat.v2
-# Of predictions, in parts of the largest one.
+keras: Any = tf_compat.keras_3
+tf = tf_compat.v2
+# The greatest difference of predictions, as a part of the largest prediction.
 _MAX_APART = .01
 # Held-out rows by which a function of another program is checked.
 _SAMPLE_SIZE = 32
+
+
+class Masked(keras.layers.Layer):
+  """Returns an output with its mask, which the loss then heeds."""
+
+  def __init__(self, **kwargs):
+    super().__init__(**kwargs)
+    self.supports_masking = True
+
+  def call(self, inputs):
+    return inputs[0] + 0
+
+  def compute_output_shape(self, input_shape):
+    return input_shape[0]
+
+  def compute_mask(self, inputs, previous_mask):
+    return inputs[1]
+
+
+def _name_outputs(outputs, names):
+  """Returns a name for each output of an ensemble: of `names`, if they fit."""
+  if names and len(set(names)) == len(names) == len(outputs):
+    return list(names)
+  return [f"output_{i + 1}" for i in range(len(outputs))]
+
+
+class Judge:
+  """Judges predictions of the held-out rows of one fold, or of all folds.
+
+  The predictions of all folds are joined in the order of the folds.
+  """
+
+  def __init__(self, arguments: models.CompileArguments, held_out: list,
+               example: files.HeldOutPredictions, names: list[str] | None):
+    """Makes the model that evaluates predictions.
+
+    Args:
+      arguments: `CompileArguments` of the ensemble.
+      held_out: list with the `Rows` or `HeldOutBatches` of each fold.
+      example: predictions of a network for some rows, for their shapes.
+      names: list with the names of the outputs, or None.
+    """
+    self._labels = [rows.labels() for rows in held_out]
+    self._all_labels = (self._labels[0] if len(held_out) == 1 else
+                        rows_lib.join_labels(self._labels))
+    x, outputs = [], []
+    for name, array, mask in zip(_name_outputs(example.outputs, names),
+                                 example.outputs, example.masks):
+      # A policy of low precision is not for predictions.
+      options = {"name": name, "dtype": array.dtype.name}
+      x.append(keras.Input(array.shape[1:], dtype=array.dtype.name))
+      if mask is None:
+        outputs.append(keras.layers.Identity(**options)(x[-1]))
+      else:
+        x.append(keras.Input(mask.shape[1:], dtype="bool"))
+        outputs.append(Masked(**options)(x[-2:]))
+    model = keras.Model(x, keras.tree.pack_sequence_as(
+        example.structure, outputs))
+    arguments.compile(model)
+    batch = (x, *self._labels[0])
+    layout = rows_lib.layout_of(batch, list(map(
+        rows_lib.spec_of, rows_lib.flat_arrays(batch))), None)
+    self._model = model
+    self._steps = rows_lib.Steps(model, layout, layout, 0)
+    self._check_batches = self._steps.check_batches.get_concrete_function()
+
+  def values(self, outputs: list, masks: list, fold: int | None = None
+            ) -> dict[str, float]:
+    """Returns what `evaluate` returns, with "val_" before each name.
+
+    Args:
+      outputs: list of arrays, the predictions.
+      masks: list with the mask of each output, or None.
+      fold: int, the fold whose rows are predicted; None for all folds.
+    """
+    flat = [tf.constant(array) for pair in zip(outputs, masks) for array in pair
+            if array is not None] + rows_lib.flat_arrays(
+                self._all_labels if fold is None else self._labels[fold])
+    self._model.reset_metrics()
+    logs = {}
+    for numbers in rows_lib.in_batches(np.arange(
+        len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE):
+      logs = self._check_batches(flat, tf.constant(numbers))
+    return {"val_" + name: value for name, value in self._steps.logs(
+        "test_step", logs).items()}
+
+  def select_weights(self, predictions: list[files.HeldOutPredictions],
+                     max_members: int | None = None) -> tuple[float, ...]:
+    """Returns the weights of networks in the ensemble with the least loss."""
+    if len(predictions) == 1:
+      return (1.,)
+    masks = _masks_of_any(predictions)
+    return selection.select(
+        [dict(enumerate(member.outputs)) for member in predictions],
+        lambda mean: self.values(list(mean.values()), masks)["val_loss"],
+        [0.] * len(predictions), max_members=max_members).weights
+
+
+def _masks_of_any(predictions):
+  """Returns for each output where a network has predicted it."""
+  return [None if masks[0] is None else np.logical_or.reduce(masks)
+          for masks in zip(*(member.masks for member in predictions))]
+
+
+def mean_predictions(predictions: list[files.HeldOutPredictions], weights: Any
+                    ) -> tuple[list, list]:
+  """Returns the weighted outputs of an ensemble, and their masks."""
+  members = [(member, weight) for member, weight in zip(predictions, weights)
+             if weight]
+  # As Keras's layers of the ensemble: each product in the type of the output.
+  return [sum(array * np.asarray(weight, array.dtype)
+              for array, (_, weight) in zip(outputs, members))
+          for outputs in zip(*(member.outputs for member, _ in members))], (
+              _masks_of_any([member for member, _ in members]))
+
+
+def select_ensemble(directory: files.Directory, judge: Judge,
+                    max_members: int | None) -> None:
+  """Selects an ensemble of all networks that have ended, and writes the result.
+
+  Raises:
+    ValueError: no network has a finite loss.
+  """
+  finished: dict[str, dict] = {}  # The networks of each possible member.
+  for key in directory.keys():
+    if directory.folder(key).finished_record() is not None:
+      finished.setdefault(key.member, {})[key] = directory.folder(
+          key).predictions()
+  members = [networks for networks in finished.values()
+             if len(networks) == next(iter(networks)).folds]
+  if not members:
+    return
+  means = [network_lib.join_predictions(
+      None, [predictions[1:] for predictions in networks.values()])
+           for networks in members]
+  values = [judge.values(mean.outputs, mean.masks) for mean in means]
+  finite = [i for i, value in enumerate(values)
+            if np.isfinite(value["val_loss"])]
+  if not finite:
+    raise ValueError(
+        "val_loss is NaN for each network: expected a finite val_loss. Try a "
+        "smaller learning rate, or look for values in x and y that are too "
+        "large.")
+  weights = dict(zip(finite, judge.select_weights(
+      [means[i] for i in finite], max_members)))
+  all_weights = [weights.get(i, 0.) for i in range(len(means))]
+  networks = [[{"network": key, "values": judge.values(
+      predictions.outputs, predictions.masks, fold=key.fold)}
+               for key, predictions in member.items()] for member in members]
+  directory.write({
+      "values": judge.values(*mean_predictions(means, all_weights)),
+      "max_members": max_members, "members": [
+          {"weight": weight, "values": value, "networks": judged}
+          for weight, value, judged in zip(all_weights, values, networks)]
+  }, files.ENSEMBLE)
 
 
 class EnsembleMember(NamedTuple):
@@ -30,7 +189,7 @@ class EnsembleMember(NamedTuple):
 
   For example, how far the members disagree about some rows::
 
-      predictions = [one.model.predict(x) for one in search.members]
+      predictions = [member.model.predict(x) for member in search.members]
       print(np.std(predictions, axis=0))
 
   Attributes:
@@ -43,27 +202,27 @@ class EnsembleMember(NamedTuple):
   model: Any
 
 
-def write_sample(directory: files.Directory, data: list) -> list:
+def write_sample(directory: files.Directory, splits: list) -> list:
   """Writes the first held-out rows of x of each fold; returns their specs."""
-  layout = data[0].layout()
+  layout = splits[0].layout()
   count = len(rows_lib.flat_arrays(layout.structure[0]))
-  found = {}
-  for fold, one in enumerate(data):
-    flat, rows = next(one.held_out.calls(_SAMPLE_SIZE))
+  arrays = {}
+  for fold, split in enumerate(splits):
+    flat, numbers = split.held_out.first_chunk(_SAMPLE_SIZE)
     for i, array in enumerate(flat[:count]):
-      some = rows_lib.readable(array)(rows[0][:_SAMPLE_SIZE])
-      for j, part in enumerate(tf.nest.flatten(some, expand_composites=True)):
-        found[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
+      rows = rows_lib.reader(array)(numbers[0][:_SAMPLE_SIZE])
+      for j, part in enumerate(tf.nest.flatten(rows, expand_composites=True)):
+        arrays[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
             tf.io.serialize_tensor(part).numpy(), np.uint8)
-  with files.written(directory.path / "sample.npz") as temporary:
+  with files.atomic_write(directory.path / "sample.npz") as temporary:
     with open(temporary, "wb") as file:
-      np.savez(file, **found)
+      np.savez(file, **arrays)
   return [(type(spec).__name__, spec.shape.as_list(), spec.dtype.name)
           for spec in layout.specs[:count]]
 
 
-def sample(directory: files.Directory, content: dict[str, Any]
-          ) -> tuple[rows_lib.Layout, list]:
+def read_sample(directory: files.Directory, content: dict[str, Any]
+               ) -> tuple[rows_lib.Layout, list]:
   """Returns the `Layout` of x, and what `write_sample` wrote of each fold.
 
   `content` is that of `search.json`.
@@ -74,66 +233,119 @@ def sample(directory: files.Directory, content: dict[str, Any]
   path = directory.path / "sample.npz"
   try:
     with np.load(path) as file:
-      found = dict(file)
-  except Exception as error:  # NumPy has one for each kind of damage.
-    raise ValueError(f"{str(path)!r} cannot be read: {words.one_line(error)}. "
-                     "Call fit again with the data of before.") from error
+      arrays = dict(file)
+  except Exception as error:  # NumPy has another error for each damage.
+    raise ValueError(
+        f"{str(path)!r} cannot be read: {messages.one_line(error)}. Call fit "
+        "again with the original data.") from error
   parts: dict[tuple[str, str], list] = {}  # Of each array of each fold.
-  for name in found:
+  for name in arrays:
     fold, i, _, kind = name.split("_")
     parts.setdefault((fold, i), []).append(
-        tf.io.parse_tensor(found[name].tobytes(), kind))
-  flat = [_whole(layout.specs[int(i)], some) for (_, i), some in parts.items()]
+        tf.io.parse_tensor(arrays[name].tobytes(), kind))
+  flat = [_join_parts(layout.specs[int(i)], tensors)
+          for (_, i), tensors in parts.items()]
   count = len(layout.specs)
-  return layout, [layout.packed(flat[i:i + count])[0]
+  return layout, [layout.pack(flat[i:i + count])[0]
                   for i in range(0, len(flat), count)]
 
 
-def _whole(spec, parts):
-  """Returns the array that has these parts; its type may not be the spec's."""
+def _join_parts(spec, parts):
+  """Returns the array of these parts; its type may not be the spec's."""
   if isinstance(spec, tf.SparseTensorSpec):
     return tf.SparseTensor(*parts)
   return (tf.RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
           if isinstance(spec, tf.RaggedTensorSpec) else parts[0])
 
 
-def member(task: network.NetworkTask, x: Any, folder: files.Folder) -> Any:
-  """Returns a trained model: made again by its function, with its values.
+def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
+                ) -> Any:
+  """Returns a trained model: built again by its function, with its values.
+
+  A layer that was made outside of the function stays as it is. Where the layer
+  has other values than when the network trained, the model gets a copy.
 
   Raises:
     ValueError: the function makes another model than before.
   """
   with task.seeded():
-    model = task.made()
+    model = task.build_model()
     prepare(model, x)
-  problem = ("its predictions of held-out rows are others. Give the function "
-             "of before, and keep values in weights of layers: Keras saves no "
+  with task.seeded():
+    ids = set(map(id, models.list_parts(task.build_model())))
+  return load_network(task.owner, model, x, folder, ids)
+
+
+def load_network(owner: str, model: Any, x: Any, folder: files.Folder,
+                 outer_ids: Any = ()) -> Any:
+  """Returns a model with the values of a network, which predicts the same.
+
+  Args:
+    owner: the function in messages.
+    model: `keras.Model` that the function has built.
+    x: held-out rows, the first rows of the fold.
+    folder: `Folder` of the network.
+    outer_ids: the ids of layers and variables that stay as they are.
+
+  Raises:
+    ValueError: the function makes another model than before.
+  """
+  problem = ("its predictions of held-out rows are others. Give the original "
+             "function, and keep values in weights of layers: Keras saves no "
              "tf.Variable.")
   try:
     with warnings.catch_warnings():
       # The optimizer's variables are in the file, too, and are not needed.
       warnings.filterwarnings("ignore", message="Skipping variable loading")
-      folder.load(model, files.BEST)
+      outer = [part for part in models.list_parts(model)
+               if id(part) in outer_ids]
+      if _load(model, folder, outer):
+        model = models.copy_layers(model, set(map(id, outer)))
+        outer = [part for part in models.list_parts(model)
+                 if id(part) in outer_ids]
+        if _load(model, folder, outer):
+          names = messages.list_names(
+              part.name for part in outer if hasattr(part, "call"))
+          raise ValueError(
+              f"the layer {names} outside of the function has other values "
+              "now. Give it the original values, or make it in the function.")
     if predicts(model, x, folder.predictions().outputs):
       return model
   except files.DamagedFileError:
     raise
   except Exception as error:  # pylint: disable=broad-except
-    problem = words.one_line(error)
-  raise ValueError(f"{task.owner} makes another model than the one that was "
+    problem = messages.one_line(error)
+  raise ValueError(f"{owner} makes another model than the one that was "
                    f"trained: {problem}")
 
 
+def _load(model, folder, outer):
+  """Loads the best values; returns whether variables in `outer` had others.
+
+  These variables are as before.
+  """
+  variables = [part for part in outer if isinstance(part, keras.Variable)]
+  before = list(map(keras.ops.convert_to_numpy, variables))
+  folder.load(model, files.BEST)
+  differ = False
+  for variable, value in zip(variables, before):
+    if not np.array_equal(keras.ops.convert_to_numpy(variable), value):
+      differ = True
+      variable.assign(value)
+  return differ
+
+
 def prepare(model: Any, x: Any) -> None:
-  """Builds a model on the first rows, so that an ensemble can call it."""
+  """Builds a model on the first rows, so that an ensemble can call the model.
+  """
   if model.built and not model.run_eagerly:
     return
   outputs = model(x)
   if model.run_eagerly:
     # Keras cannot ask layers for shapes that read values.
     model.compute_output_spec = lambda *_, **__: keras.tree.map_structure(
-        lambda one: keras.KerasTensor([None, *one.shape[1:]], one.dtype),
-        outputs)
+        lambda output: keras.KerasTensor(
+            [None, *output.shape[1:]], output.dtype), outputs)
 
 
 def predicts(model: Any, x: Any, expected: list) -> bool:
@@ -141,166 +353,163 @@ def predicts(model: Any, x: Any, expected: list) -> bool:
 
   Weights alone do not tell a `relu` from a `tanh`.
   """
-  rows = rows_lib.flat_arrays(x)[0].shape[0]
-  if (network.fixed_size(model) or rows) != rows:
+  count = rows_lib.flat_arrays(x)[0].shape[0]
+  if (models.fixed_size(model) or count) != count:
     return True
 
-  def predicted(x):
-    network.reset_states(model)
-    found = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
-    network.reset_states(model)
-    return [np.asarray(one, other.dtype) for one, other in zip(found, expected)]
+  def predict(x):
+    models.reset_states(model)
+    outputs = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
+    models.reset_states(model)
+    return [np.asarray(output, like.dtype)
+            for output, like in zip(outputs, expected)]
 
-  def is_apart(one, other):
+  def are_apart(array, other):
     # Devices differ by less.
-    return np.abs(one - other).max() > _MAX_APART * np.abs(other).max() + 1e-6
+    return np.abs(array - other).max() > _MAX_APART * np.abs(other).max() + 1e-6
 
-  found = predicted(x)
+  outputs = predict(x)
   # Some models never predict the same twice.
-  if not any(is_apart(one, other[:rows]) and (one == again).all()
-             for one, other, again in zip(found, expected, predicted(x))):
+  if not any(are_apart(array, other[:count]) and (array == again).all()
+             for array, other, again in zip(outputs, expected, predict(x))):
     return True
   # Some predict a row by the other rows of its batch, of which x is a part.
-  half = rows // 2
-  return 0 < half and rows < len(expected[0]) and any(
-      is_apart(one, other[:half]) for one, other in zip(predicted(
-          keras.tree.map_structure(lambda one: None if one is None else (
-              rows_lib.readable(one)(tf.range(half))), x)), found))
+  half = count // 2
+  return 0 < half and count < len(expected[0]) and any(
+      are_apart(array, other[:half]) for array, other in zip(predict(
+          keras.tree.map_structure(lambda part: None if part is None else (
+              rows_lib.reader(part)(tf.range(half))), x)), outputs))
 
 
-def inputs(layout: rows_lib.Layout, members: list) -> Any:
+def make_inputs(layout: rows_lib.Layout, members: list, open_axes: Any = ()
+               ) -> Any:
   """Returns an `Input` for each array of x.
 
-  A length is unknown where all members that name one leave it open.
+  Args:
+    layout: `Layout` of x.
+    members: list of models.
+    open_axes: pairs of the number of an array and an axis of any length.
   """
-  given = layout.packed(layout.specs)[0]
-  names = _names(given)
-  shapes = [_own_shapes(model, given) for model in members]
+  specs = layout.pack(layout.specs)[0]
+  names = _names(specs)
+  # A Sequential may have its size from the rows that it was built on.
+  sizes = {models.fixed_size(model) for model in members
+           if not isinstance(model, keras.Sequential)} - {None}
   flat: list[Any] = []
-  for i, spec in enumerate(keras.tree.flatten(given)):
+  for i, spec in enumerate(keras.tree.flatten(specs)):
     if spec is None:
       flat.append(None)
       continue
-    shape = list(spec.shape)
-    known = [one[i] for one in shapes if one and len(one[i]) == len(shape)]
-    for axis in range(len(shape)):
-      sizes = {one[axis] for one in known}
-      if sizes == {None}:
-        shape[axis] = None
-      elif axis == 0 and len(sizes - {None}) == 1:
-        shape[0] = (sizes - {None}).pop()
+    shape = [None if (i, axis) in open_axes else size
+             for axis, size in enumerate(spec.shape)]
+    if len(sizes) == 1:
+      (shape[0],) = sizes
     flat.append(keras.Input(
         batch_shape=shape, dtype=spec.dtype.name, name=names and names[i],
         sparse=isinstance(spec, tf.SparseTensorSpec) or None,
         **({"ragged": True} if isinstance(spec, tf.RaggedTensorSpec) else {})))
-  return keras.tree.pack_sequence_as(given, flat)
+  return keras.tree.pack_sequence_as(specs, flat)
 
 
-def _names(given):
+def _names(specs):
   """Returns the keys of a dict of arrays in the order of Keras, or None."""
-  if not isinstance(given, Mapping) or any(map(
-      keras.tree.is_nested, given.values())) or any(
-          not isinstance(key, str) or "/" in key for key in given):
+  if not isinstance(specs, Mapping) or any(map(
+      keras.tree.is_nested, specs.values())) or any(
+          not isinstance(key, str) or "/" in key for key in specs):
     return None
-  return keras.tree.flatten({key: key for key in given})
+  return keras.tree.flatten({key: key for key in specs})
 
 
-def _own_shapes(model, given):
-  """Returns the shapes of a model's own inputs, in the order of x, or None."""
+def _open_axes(members, x):
+  """Returns the axes of the arrays of x that may have any length.
+
+  All members take arrays that are longer by one.
+  """
+  flat = keras.tree.flatten(x)
+  return [(i, axis) for i, array in enumerate(flat)
+          if isinstance(array, tf.Tensor) for axis in range(1, array.ndim)
+          if all(_takes_longer(model, x, flat, i, axis) for model in members)]
+
+
+def _takes_longer(model, x, flat, i, axis):
+  """Returns whether a model takes rows that are longer along an axis."""
+  array = flat[i]
+  longer = tf.concat([array, tf.gather(array, [array.shape[axis] - 1],
+                                       axis=axis)], axis)
   try:
-    own = model.input
-  except (AttributeError, ValueError):  # It was never called on an Input.
-    return None
-  flat = keras.tree.flatten(own)
-  if len(flat) != len(keras.tree.flatten(given)):
-    return None
-  if isinstance(given, Mapping) and not isinstance(own, Mapping):
-    by_name = {one.name: one for one in flat}
-    if set(by_name) != set(given):
-      return None
-    flat = keras.tree.flatten({key: by_name[key] for key in given})
-  return [tuple(one.shape) for one in flat]
-
-
-def _with_own_layers(model, known):
-  """Returns a model whose layers no other member has.
-
-  Layers that were made outside of the functions, frozen or adapted to data, are
-  in several members, and Keras's files would have their weights once.
-
-  Args:
-    model: `keras.Model`.
-    known: set with the ids of the layers and variables of the other members; it
-      gets those of this one.
-  """
-  def own(layer):
-    if not known.intersection(map(id, (layer, *_parts(layer)))):
-      return layer
-    is_model = isinstance(layer, keras.Model)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), (
-        keras.saving.custom_object_scope({type(layer).__name__: type(layer)})):
-      warnings.simplefilter("ignore")  # A Sequential has no Input of its own.
-      path = os.path.join(folder, "layer.keras")
-      (layer if is_model else keras.Sequential([layer])).save(path)
-      copy = keras.saving.load_model(path, compile=False, safe_mode=False)
-    return copy if is_model else copy.layers[0]
-
-  # Keras copies no model of a user's own class, and needs no copy of Inputs.
-  if type(model).__module__.startswith("keras.") and not model.run_eagerly and (
-      known.intersection(map(id, _parts(model)))):
-    try:
-      model = keras.models.clone_model(model, clone_function=own)
-    except Exception:  # Not in a file either.  # pylint: disable=broad-except
-      pass
-  known.update(map(id, _parts(model)))
-  return model
-
-
-def _parts(layer):
-  """Returns the layers inside of a layer, and its variables.
-
-  By its variables, the layer in a wrapper such as `TimeDistributed` is known.
-  Operations such as a cast have none.
-  """
-  return [*network.layers(layer), *getattr(layer, "variables", ())]
+    with models.kept_states(model):
+      model(keras.tree.pack_sequence_as(x, [*flat[:i], longer, *flat[i + 1:]]))
+    return True
+  except Exception:  # Of any layer.  # pylint: disable=broad-except
+    return False
 
 
 def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
-             compiling: making.Compiling, names: list[str] | None) -> Any:
-  """Returns the model whose outputs are the members' weighted sums."""
-  x = inputs(layout, [model for _, _, model in members])
-  sums: list[list] = []
-  structure = None
-  known = {one.name for one in rows_lib.flat_arrays(x)}
-  # Those of outputs are the user's: names of losses and metrics.
-  taken = known.union(names or ())
+             arguments: models.CompileArguments, names: list[str] | None,
+             x: Any = None) -> Any:
+  """Returns the model whose outputs are the members' weighted sums.
+
+  Args:
+    members: list of `EnsembleMember`.
+    layout: `Layout` of x.
+    arguments: `CompileArguments` of the ensemble.
+    names: names of the outputs, or None.
+    x: some rows, for an ensemble that takes what all members take; None for an
+      ensemble that takes rows of the shapes of the data.
+  """
+  # Outputs keep the user's names: those of losses and metrics.
+  known = {*(_names(layout.pack(layout.specs)[0]) or ()), *(names or ())}
   layers: set[int] = set()
-  for name, weight, model in members:
+  copies = []
+  for member in members:
     # TensorFlow takes few characters in names.
-    name = re.sub("[^A-Za-z0-9_.-]+", "_", name).strip("_.-") or "member"
-    while name in taken:
+    name = re.sub("[^A-Za-z0-9_.-]+", "_", member.name).strip("_.-") or "member"
+    while name in known:
       name += "_"
-    taken.add(name)
-    model = _with_own_layers(model, layers)
+    known.add(name)
+    # Keras's files would have a layer of two members once.
+    model = models.copy_layers(member.model, layers)
+    layers.update(map(id, models.list_parts(model)))
     model.name = name
     # Else a file could be read only with the losses of all members.
     model.compiled = False
+    copies.append(EnsembleMember(name, member.weight, model))
+  open_axes = [] if x is None else _open_axes(
+      [member.model for member in copies], x)
+  try:
+    model = _weighted_sum(copies, layout, names, open_axes)
+  except Exception:  # A layer needs a length.  # pylint: disable=broad-except
+    if not open_axes:
+      raise
+    model = _weighted_sum(copies, layout, names, [])
+  arguments.compile(model)
+  # Layers of a member may read values.
+  model.run_eagerly = any(member.model.run_eagerly for member in copies)
+  return model
+
+
+def _weighted_sum(members, layout, names, open_axes):
+  """Returns the functional model of `ensemble`, not compiled."""
+  x = make_inputs(layout, [member.model for member in members], open_axes)
+  sums: list[list] = []
+  structure = None
+  for _, weight, model in members:
     structure = model(x)
     # Layers, and not operators: a file in the format .h5 has layers only.
     sums.append([
-        keras.layers.Rescaling(weight, dtype=_dtype(one))(one)
-        if len(members) > 1 else one for one in keras.tree.flatten(structure)])
+        keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
+        if len(members) > 1 else output
+        for output in keras.tree.flatten(structure)])
+  known = {array.name for array in rows_lib.flat_arrays(x)}
   flat = []
-  for name, some in zip(judge.named_outputs(sums[0], names), zip(*sums)):
-    kind = {"name": name + "_" * (name in known), "dtype": _dtype(some[0])}
-    flat.append(keras.layers.Add(**kind)(list(some)) if len(some) > 1 else
-                keras.layers.Identity(**kind)(some[0]))
-  model = keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
-                      name="ensemble")
-  compiling.compile(model)
-  # Layers of a member may read values.
-  model.run_eagerly = any(one.model.run_eagerly for one in members)
-  return model
+  for name, outputs in zip(_name_outputs(sums[0], names), zip(*sums)):
+    options = {"name": name + "_" * (name in known),
+               "dtype": _dtype(outputs[0])}
+    flat.append(
+        keras.layers.Add(**options)(list(outputs)) if len(outputs) > 1 else
+        keras.layers.Identity(**options)(outputs[0]))
+  return keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
+                     name="ensemble")
 
 
 def _dtype(tensor):

@@ -2,32 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `data` reads x, `engine` has networks train, `network`
-takes batches of `rows` to the model's own training step (`rows.Steps`), and
-`ensemble_model` builds `search.model` from the selected networks. Before,
-`trial` finds what does not fit; after, `judge` compares predictions for
-held-out rows.
+The path of the data: `data` reads x and divides rows, `engine` has networks
+train, `network` takes batches of `rows` to the model's own training step
+(`rows.Steps`), and `ensemble_model` selects the networks and builds
+`search.model`. Before, `preflight` finds what does not fit.
 """
 
 import random
+import re
 import tempfile
 from typing import Any
 
+from adanet import forks
 from adanet import log
+from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
-from adanet.ensemble_search import digests
-from adanet.ensemble_search import engine
+from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
-from adanet.ensemble_search import judge as judge_lib
-from adanet.ensemble_search import making
+from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import reuse
-from adanet.ensemble_search import show
-from adanet.ensemble_search import trial
-from adanet.ensemble_search import words
+from adanet.ensemble_search import preflight
+from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
 keras = tf_compat.keras_3
@@ -64,8 +62,7 @@ class EnsembleSearch:
 
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, loss_weights: Any = None,
-               directory: Any = None, seed: int | None = None,
-               **kwargs: Any) -> None:
+               directory: Any = None, seed: int | None = None) -> None:
     """Checks the arguments; trains and writes nothing yet.
 
     Args:
@@ -85,33 +82,29 @@ class EnsembleSearch:
         folder.
       seed: int from 0 to 2**31 - 1, the seed of all random choices. None for
         a random seed.
-      **kwargs: not accepted; unknown names raise a TypeError with advice.
 
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
         folder, `seed` is out of range, or the backend of Keras is not
         TensorFlow.
-      TypeError: `models` is no dict or list of functions, or an argument is
-        unknown.
+      TypeError: `models` is no dict or list of functions.
+      RuntimeError: this process was forked after TensorFlow had started.
     """
+    forks.check_process()
     runtime.grow_gpu_memory()
-    words.check_arguments("EnsembleSearch", EnsembleSearch, sorted(kwargs))
     backend = keras.backend.backend()
     if backend != "tensorflow":
       raise ValueError(f"EnsembleSearch needs Keras's backend \"tensorflow\", "
                        f"and it is {backend!r}: set KERAS_BACKEND=tensorflow.")
-    self._models = words.checked_models(models)
-    self._given = making.Compiling(
+    self._models = preflight.read_models(models)
+    self._arguments = models_lib.CompileArguments(
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
-    # What the ensemble is compiled with; None before it is known.
-    self._judged: Any = None if loss is None else self._given
-    words.check_seed(seed)
+    # Of the ensemble; None before they are known.
+    self._judged_by: Any = None if loss is None else self._arguments
+    preflight.check_seed(seed)
     self._seed = seed
     # Resolved once, because the program may change its working directory.
-    self._path = files.absolute(directory)
-
-  def __getattr__(self, name: str) -> Any:
-    raise words.attribute_error(name, keras.Model)
+    self._path = files.absolute_path(directory)
 
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
@@ -131,34 +124,34 @@ class EnsembleSearch:
         metric or optimizer that is missing in the arguments.
     """
     runtime.grow_gpu_memory()
-    path = files.absolute(directory)
+    path = files.absolute_path(directory)
     content = None if path is None else files.Directory(path).read()
     if path is None or content is None:
       raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
-                       "expected the directory of one that was trained.")
-    given = making.loaded(path, content["arguments"], {
-        "loss": loss, "metrics": metrics, "optimizer": optimizer})
-    if loss is not None:
-      for one in digests.differences(
-          {"loss": content["given"]["loss"]},
-          {"loss": digests.Digest().text(loss)}):
-        log.warning("%s. Models are compiled with the one of now.", one)
-    return cls(models, given.loss, given.metrics, given.optimizer,
-               given.loss_weights, path, content["seed"])
+                       "expected the directory of a search that was trained.")
+    arguments = models_lib.compile_arguments_from_json(
+        path, content["arguments"], {
+            "loss": loss, "metrics": metrics, "optimizer": optimizer})
+    for text in () if loss is None else _differences(
+        {"loss": content["digests"]["loss"]},
+        {"loss": models_lib.digest_argument(loss)}):
+      log.warning("%s. Using the loss given to load().", text)
+    return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
+               arguments.loss_weights, path, content["seed"])
 
-  def fit(self, x: Any, y: Any = None, batch_size: int = 32,
+  def fit(self, x: Any, y: Any = None, *, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,
           validation_split: float = .2, sample_weight: Any = None,
           class_weight: Any = None, patience: int = 5, iterations: int = 1,
           folds: int | None = None, max_members: int | None = None,
           callbacks: Any = None, max_seconds: float | None = None,
-          executor: Any = None, verbose: Any = "auto", **kwargs: Any
-         ) -> "EnsembleSearch":
+          executor: Any = None, verbose: Any = "auto") -> "EnsembleSearch":
     """Trains all models and selects the ensemble.
 
     A later call continues the search in `directory`: the call trains additional
     `iterations`, and resumes after Ctrl-C. All arguments must be the same as
-    before except `epochs`, `patience`, `iterations` and `max_members`.
+    before except `epochs`, `patience`, `iterations`, `max_members`, `callbacks`
+    and the limits of this call.
 
     Args:
       x: the inputs: an array, a nested structure of arrays, or a data frame,
@@ -202,7 +195,6 @@ class EnsembleSearch:
         with the same results. None for threads of this process.
       verbose: "auto" or 1 for a display or log lines, 2 for a line per epoch, 0
         for no output.
-      **kwargs: not accepted; unknown names raise a TypeError with advice.
 
     Returns:
       This search.
@@ -211,21 +203,27 @@ class EnsembleSearch:
       ValueError: `batch_size`, `epochs`, `patience`, `iterations`, `folds`,
         `max_members`, `max_seconds` or `verbose` is out of range; the data do
         not fit the models, the loss or the metrics; a callback has hooks of
-        batches; or `directory` holds a search with other arguments.
-      TypeError: `callbacks` is no function, `executor` is no executor, `x` or
-        `y` has an unsupported type, or an argument is unknown.
+        batches; an argument cannot be sent to a worker; the workers of
+        `executor` are forks; or `directory` holds a search with other
+        arguments, or is in use.
+      TypeError: `callbacks` is no function, `executor` is no executor, or `x`
+        or `y` has an unsupported type.
+      RuntimeError: a worker of `executor` died.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
     """
-    words.check_arguments("fit", self.fit, sorted(kwargs))
     for name, value, least in (
         ("batch_size", batch_size, 1), ("epochs", epochs, 1),
         ("patience", patience, 1), ("iterations", iterations, 1),
         ("folds", folds, 2), ("max_members", max_members, 1)):
       if value is not None or name not in ("folds", "max_members"):
-        words.check_count(name, value, least)
-    words.check_limits(max_seconds, verbose, executor)
-    making.check_callbacks(callbacks)
-    stop = engine.Stop(max_seconds)
+        preflight.check_count(name, value, least)
+    preflight.check_limits(max_seconds, verbose)
+    forks.check_process()
+    models_lib.check_scope(
+        "fit runs in", tf_compat.v2.distribute.get_strategy())
+    executor = workers.check_executor(executor)
+    models_lib.check_callbacks(callbacks)
+    stop = engine_lib.Stop(max_seconds)
     if self._path is None:
       self._path = tempfile.mkdtemp()
       log.warning("directory=None: the search goes to %s.", self._path)
@@ -234,80 +232,119 @@ class EnsembleSearch:
     if self._seed is None:
       self._seed = (random.SystemRandom().randrange(2**31) if before is None
                     else before["seed"])
-    data, given = data_lib.checked(
+    splits, digests = data_lib.split_data(
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
-    with directory.locked():
-      tasks = [[network_lib.NetworkTask(
-          files.Key(iteration, fold, name, len(data)), function, self._given,
-          self._seed, callbacks, epochs, patience)
-                for name, function in self._models.items()
-                for fold in range(len(data))] for iteration in range(iterations)
-              ]
-      digest = digests.Digest()
-      given.update(
-          epochs=str(epochs), patience=str(patience),
-          callbacks=digest.text(callbacks), **{
-              name: digest.text(getattr(self._given, name)) for name in (
-                  "loss", "loss_weights", "optimizer")})
+    digests.update(epochs=str(epochs), patience=str(patience), **{
+        name: models_lib.digest_argument(getattr(self._arguments, name))
+        for name in ("loss", "loss_weights", "optimizer")})
+    tasks = [[network_lib.NetworkTask(
+        files.NetworkKey(iteration, fold, name, len(splits)), function,
+        self._arguments, self._seed, callbacks, epochs, patience)
+              for name, function in self._models.items()
+              for fold in range(len(splits))]
+             for iteration in range(iterations)]
+    with directory.locked(), history_lib.display(verbose) as display:
       if before is not None:
-        # Digests of models need models that are built: these follow.
-        self._check_given(before, {**{
-            name: text for name, text in before["given"].items()
-            if name.startswith("models[")}, **given})
-      tried = trial.tried(sum(tasks, []), data, directory, self._given, digest)
-      self._judged = tried.compiling
-      self._write(directory, before, {**given, **tried.given}, tried,
-                  digest.unknown, data)
-      with show.shown(verbose) as display:
-        display.began(self._path, data, len(self._models))
-        trains = engine.SearchEngine(
-            data, directory, stop, display.epoch, tried.made,
-            reuse.EndedNetworks() if iterations * len(data) > 1 else None)
-        for some in tasks:
-          self._train(some, directory, trains, executor, display)
-          judge_lib.select(directory, tried.judge, max_members)
-          if stop.is_set():
-            break
-        display.ended(self.history, stop.is_set())
+        self._compare(before, digests)
+      if _is_done(directory, tasks, max_members):
+        # Nothing is traced where nothing is left to train.
+        digests.update(preflight.digest_functions(
+            [task for task in tasks[0] if task.key.fold == 0]))
+        self._compare(before, digests, warns=True)
+        display.begin(self._path, splits, len(self._models))
+      else:
+        self._train(tasks, splits, directory, before, digests, display, stop,
+                    max_members, executor)
+      display.end(self.history, stop.is_set())
     return self
 
-  def _write(self, directory, before, given, tried, unknown, data):
-    """Records the search, and warns of arguments that it cannot compare."""
+  def _train(self, tasks, splits, directory, before, digests, display, stop,
+             max_members, executor):
+    """Trains the networks that have not ended, and selects the ensemble."""
+    task = tasks[0][0]
+    sent = None if executor is None else workers.send(
+        directory, workers.SentSearch(
+            self._models, self._arguments, task.callbacks, splits[0].source,
+            getattr(splits[0].held_out, "source", None), self._seed,
+            task.epochs, task.patience, models_lib.settings(),
+            workers.specs_of(splits[0].source)), executor)
+    prepared = preflight.check(sum(tasks, []), splits, directory,
+                               self._arguments, executor is not None)
+    self._judged_by = prepared.arguments
+    digests.update(prepared.digests)
     if before is not None:
-      changed = self._check_given(before, given)
-      if changed:
-        log.warning("%s: networks that have ended stay as they are.",
-                    "; ".join(changed))
-      if unknown:
-        log.warning("The search goes on, and these could not be compared with "
-                    "what it had: %s.", ", ".join(unknown))
+      self._compare(before, digests, warns=True)
+      preflight.check_recorded_loss(directory, prepared.judge)
     directory.write({
-        "seed": self._seed, "given": given, "models": list(self._models),
-        "arguments": making.saved(self._given),
-        "judge": making.saved(tried.compiling), "outputs": tried.names,
-        "x": data[0].layout().structure[0],
-        "specs": ensemble_model.write_sample(directory, data)})
+        "seed": self._seed, "digests": digests, "models": list(self._models),
+        "arguments": self._arguments.to_json(),
+        "judge": prepared.arguments.to_json(),
+        "outputs": prepared.output_names,
+        "x": splits[0].layout().structure[0],
+        "specs": ensemble_model.write_sample(directory, splits)})
+    display.begin(self._path, splits, len(self._models))
+    if sent is not None:
+      sent.signed = prepared.signed
+    engine = engine_lib.SearchEngine(
+        splits, directory, stop, display.epoch, prepared.networks,
+        network_lib.EndedNetworks() if len(tasks) * len(splits) > 1 else None,
+        sent)
+    repeated: list[str] = []  # Functions.
+    for iteration, networks in enumerate(tasks):
+      unfinished = [
+          task._replace(copies=task.key.function in prepared.copying)
+          for task in networks if task.key.function not in repeated and
+          directory.folder(task.key).finished_record() is None]
+      if any(task.callbacks is not None and directory.folder(
+          task.key).read_record() for task in unfinished):
+        log.warning("Resuming networks; their callbacks start fresh.")
+      try:
+        for key, record in engine.train(unfinished, executor):
+          display.network(key, record)
+      except KeyboardInterrupt:
+        display.line("Stopped. All training so far is saved: call fit again to "
+                     "resume.")
+        raise
+      ensemble_model.select_ensemble(directory, prepared.judge, max_members)
+      if stop.is_set():
+        break
+      if iteration == 1:
+        repeated = _repeated_functions(directory, *tasks[:2])
 
-  def _train(self, tasks, directory, trains, executor, display):
-    """Trains the networks that have not ended."""
-    left = [task for task in tasks
-            if directory.folder(task.key).record() is None]
-    if any(task.callbacks is not None and directory.folder(
-        task.key).running() for task in left):
-      log.warning("Networks go on, and their callbacks begin anew.")
-    try:
-      for key, record in trains.train(left, executor):
-        display.network(key, record)
-    except KeyboardInterrupt:
-      display.line("Stopped. What was trained is saved: call fit again to go "
-                   "on.")
-      raise
+  def _compare(self, before, digests, warns=False):
+    """Compares arguments with those of the search in the directory.
+
+    Args:
+      before: the content of search.json.
+      digests: dict from an argument to a text, of all arguments or of some.
+      warns: bool, whether to say which limits differ.
+
+    Raises:
+      ValueError: the search has other arguments.
+    """
+    differences = _differences({
+        name: text for name, text in before["digests"].items()
+        if name in digests or not name.startswith("models[")}, digests)
+    limits = [text for text in differences if text.startswith(_LIMITS)]
+    differences = [text for text in differences if text not in limits]
+    if before["seed"] != self._seed:
+      differences.insert(0, f"seed: {before['seed']} before, {self._seed} now")
+    if set(before["models"]) - set(self._models):
+      names = sorted(set(before["models"]) - set(self._models))
+      differences.append(f"models lacks {messages.list_names(names)}")
+    if differences:
+      raise ValueError(
+          f"directory={self._path!r} has a search with something else: "
+          f"{'; '.join(differences)}. Give the original arguments, or another "
+          "directory.")
+    if limits and warns:
+      log.warning("%s: finished networks stay as they are.", "; ".join(limits))
 
   @property
   def history(self) -> history_lib.SearchHistory:
     """The `SearchHistory`: all networks with their learning curves."""
-    return history_lib.read(self._found_path())
+    return history_lib.read(self._trained_path())
 
   def leaderboard(self) -> Any:
     """Returns a table of the ensemble and the networks, best first."""
@@ -327,20 +364,21 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    directory, content, layout, samples = self._found()
-    result = []
+    directory, content, layout, samples = self._read()
+    members = []
     for member in self.history.members:
       if not member.weight:
         continue
       networks = [ensemble_model.EnsembleMember(
-          one.name, 1 / len(member.networks), self._made(
-              one.name, directory, content, samples))
-                  for one in member.networks]
-      result.append(ensemble_model.EnsembleMember(
+          network.name, 1 / len(member.networks), self._build_network(
+              network.name, directory, content, samples))
+                  for network in member.networks]
+      members.append(ensemble_model.EnsembleMember(
           member.name, member.weight, networks[0].model if len(
               networks) == 1 else ensemble_model.ensemble(
-                  networks, layout, self._judged, content["outputs"])))
-    return result
+                  networks, layout, self._judged_by, content["outputs"],
+                  samples[0])))
+    return members
 
   def network(self, name: str) -> Any:
     """Returns a trained network as a `keras.Model`, in the ensemble or not.
@@ -353,23 +391,23 @@ class EnsembleSearch:
       ValueError: no network that has ended has this `name`, or the function of
         the network now returns a different model.
     """
-    directory, content, _, samples = self._found()
-    known = [one.name for member in self.history.members
-             for one in member.networks]
+    directory, content, _, samples = self._read()
+    known = [network.name for member in self.history.members
+             for network in member.networks]
     if name not in known:
-      raise ValueError(f"name={name!r}: expected that of a network that has "
-                       f"ended: {', '.join(map(repr, known))}.")
-    return self._made(name, directory, content, samples)
+      raise ValueError(f"name={name!r}: expected the name of a finished "
+                       f"network: {', '.join(map(repr, known))}.")
+    return self._build_network(name, directory, content, samples)
 
-  def _made(self, name, directory, content, samples):
+  def _build_network(self, name, directory, content, samples):
     """Returns a network, rebuilt by its function, with the trained weights."""
     key = next(key for key in directory.keys() if key.name == name)
     if key.function not in self._models:
-      raise ValueError(f"models has no {key.function!r}, which the search "
-                       "has: give the functions of before.")
+      raise ValueError(f"The search has a function {key.function!r} that is "
+                       "not in models. Pass the original functions.")
     task = network_lib.NetworkTask(
-        key, self._models[key.function], self._judged, content["seed"])
-    return ensemble_model.member(
+        key, self._models[key.function], self._judged_by, content["seed"])
+    return ensemble_model.build_member(
         task, samples[key.fold], directory.folder(key))
 
   @property
@@ -383,48 +421,85 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    _, content, layout, _ = self._found()
+    _, content, layout, samples = self._read()
     return ensemble_model.ensemble(
-        self.members, layout, self._judged, content["outputs"])
+        self.members, layout, self._judged_by, content["outputs"], samples[0])
 
-  def _found(self):
-    """Returns what models are made by.
+  def _read(self):
+    """Returns what models are built by.
 
     These are the directory, the content of search.json, the layout of x and a
     few rows of each fold.
     """
-    directory = files.Directory(self._found_path())
+    forks.check_process()
+    directory = files.Directory(self._trained_path())
     content = directory.read()
     if directory.read(files.ENSEMBLE) is None:
-      raise ValueError("No network has ended yet: call fit with the data of "
-                       "before to go on.")
-    if self._judged is None:
-      self._judged = making.loaded(self._path, content["judge"], {
-          "optimizer": self._given.optimizer})
-    return directory, content, *ensemble_model.sample(directory, content)
+      raise ValueError("No network has finished yet. Call fit again with the "
+                       "same data.")
+    if self._judged_by is None:
+      self._judged_by = models_lib.compile_arguments_from_json(
+          self._path, content["judge"], {
+              "optimizer": self._arguments.optimizer})
+    return directory, content, *ensemble_model.read_sample(directory, content)
 
-  def _found_path(self):
+  def _trained_path(self):
     if self._path is None or files.Directory(self._path).read() is None:
       raise ValueError("Nothing was trained yet: call fit(x, y).")
     return self._path
 
-  def _check_given(self, before, given):
-    """Returns which limits differ from those of the search in the directory.
 
-    Args:
-      before: the content of search.json.
-      given: dict from an argument to its text with a digest.
+def _is_done(directory, tasks, max_members):
+  """Returns whether all networks have ended and the ensemble is selected."""
+  ensemble = directory.read(files.ENSEMBLE)
+  keys = {task.key for networks in tasks for task in networks}
+  return ensemble is not None and (
+      ensemble["max_members"] == max_members) and keys <= {
+          files.NetworkKey(*network["network"])
+          for member in ensemble["members"] for network in member["networks"]
+          } and all(directory.folder(key).finished_record() for key in keys)
 
-    Raises:
-      ValueError: the search has other arguments.
-    """
-    differ = digests.differences(before["given"], given)
-    limits = [one for one in differ if one.startswith(_LIMITS)]
-    found = [one for one in differ if one not in limits]
-    if before["seed"] != self._seed:
-      found.insert(0, f"seed: {before['seed']} before, {self._seed} now")
-    if found:
-      raise ValueError(
-          f"directory={self._path!r} has a search with something else: "
-          f"{'; '.join(found)}. Give what it had, or another directory.")
-    return limits
+
+def _repeated_functions(directory, tasks, later):
+  """Returns the functions whose networks are the same in two iterations.
+
+  Args:
+    directory: `Directory`.
+    tasks: of the networks of the first iteration.
+    later: of the same networks of the second iteration.
+  """
+  are_same: dict[str, bool] = {}
+  for pair in zip(tasks, later):
+    record, again = (directory.folder(task.key).finished_record()
+                     for task in pair)
+    function = pair[0].key.function
+    are_same[function] = are_same.get(function, True) and (
+        record is not None and again is not None and
+        record.epochs == again.epochs)
+  repeated = [function for function, is_same in are_same.items() if is_same]
+  for function in repeated:
+    log.warning(
+        "models[%r] makes the same network in each iteration, so no third "
+        "network is trained. Leave out what fixes the seeds in the function, "
+        "such as keras.utils.set_random_seed.", function)
+  return repeated
+
+
+def _differences(before, now):
+  """Returns in words what differs between two dicts from argument to text."""
+  differences = []
+  for name in sorted({*before, *now}, key=lambda name: (name not in now, name)):
+    texts = before.get(name), now.get(name)
+    if texts[0] == texts[1]:
+      continue
+    if name.startswith("models["):
+      differences.append(f"{name} makes another model" if texts[0] else
+                         f"{name}: none before")
+      continue
+    # Without the digests.
+    old, new = ("none" if text is None else re.sub(
+        r"(^| )[0-9a-f]{16,20}$", "", text) or "another value"
+                for text in texts)
+    differences.append(f"{name} has other values" if old == new else
+                       f"{name}: {old} before, {new} now")
+  return differences

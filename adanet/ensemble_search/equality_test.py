@@ -18,9 +18,11 @@ from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
+from adanet.ensemble_search import models
+from adanet.testing import keras_callbacks
 from adanet.testing import keras_kinds
 from adanet.testing import level
+from adanet.tf_compat import seeds
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -60,7 +62,7 @@ def _fitted(model, data, size, batch_size, callbacks):
     The logs of each epoch.
   """
   epoch = _Epoch()
-  count = len(data.trained.rows)
+  count = len(data.trained.numbers)
 
   def orders():
     yield data.order(epoch.number)
@@ -71,11 +73,11 @@ def _fitted(model, data, size, batch_size, callbacks):
 
   def of_rows(rows):
     # As Model.fit's own adapter reads rows of arrays.
-    return in_tuples(data.trained.layout(1).packed(
+    return in_tuples(data.trained.layout(1).pack(
         _read(one, rows) for one in data.trained.tensors()))
 
-  held_out, index = data.held_out, tf.constant(data.held_out.rows)
-  given = held_out.layout(1).packed(
+  held_out, index = data.held_out, tf.constant(data.held_out.numbers)
+  given = held_out.layout(1).pack(
       _read(one, index) for one in held_out.tensors())
 
   def in_tuples(value):  # tf.data makes tensors of lists.
@@ -107,7 +109,9 @@ def _parts():
 
   A group begins with the kinds that have the most states.
   """
-  for name, group in level.first(list(keras_kinds.GROUPS.items())):
+  for name, group in level.first([
+      *keras_kinds.GROUPS.items(),
+      ("callbacks", keras_callbacks.CALLBACKS)]):
     models = level.first(list(group.models.items()), 3)
     for start in range(0, len(models), _MODELS_OF_A_PART):
       yield f"{name}_{start}" if start else name, group._replace(
@@ -143,24 +147,26 @@ class EqualityTest(parameterized.TestCase):
           batch_size=32, validation_data=None, validation_split=.2,
           sample_weight=None, class_weight=None, folds=None, seed=_SEED),
                    **group.fit}
-      callbacks = arguments.pop("callbacks", list)
-      data, _ = data_lib.checked(group.x, group.y, **arguments)
+      callbacks = arguments.pop("callbacks", None)
+      data, _ = data_lib.split_data(group.x, group.y, **arguments)
     networks = {one.name: one for one in search.history.networks}
-    compiling = making.Compiling(
+    compiling = models.CompileArguments(
         group.search.get("optimizer", "adam"), group.loss,
         group.search.get("metrics"), group.search.get("loss_weights"))
     for (name, function), (fold, rows) in itertools.product(
         group.models.items(), enumerate(data)):
-      key = files.Key(0, fold, name, len(data))
+      key = files.NetworkKey(0, fold, name, len(data))
       with self.subTest(key.name):
-        with making.seeded(key.seed(_SEED)), warnings.catch_warnings():
+        with seeds.seeded_thread(key.seed(_SEED)), warnings.catch_warnings():
           warnings.simplefilter("ignore")
-          model = making.made(name, function, compiling)
+          model = models.build_model(name, function, compiling, copies=True)
           history = _fitted(
               model, rows, 10 if name == "stateful" else 256,
-              arguments["batch_size"], callbacks())
+              arguments["batch_size"],
+              models.build_callbacks(callbacks, key.name))
         network = networks[key.name]
         self.assertEqual(len(history["val_loss"]), len(network.epochs))
+        self.assertSameElements(history, network.epochs[0])
         trained = search.network(key.name)
         # Keras's files have LoRA's matrices as a part of the kernel.
         path = os.path.join(self.create_tempdir().full_path, "m.weights.h5")
@@ -204,8 +210,8 @@ class EqualityTest(parameterized.TestCase):
     """The recorded values are those of `evaluate`, and files load."""
     model = search.model
     held_out = data.held_out
-    index = tf.constant(held_out.rows)
-    batch = held_out.layout(1).packed(
+    index = tf.constant(held_out.numbers)
+    batch = held_out.layout(1).pack(
         _read(one, index) for one in held_out.tensors())
     size = 10 if "stateful" in group.models else 256
     found = model.evaluate(

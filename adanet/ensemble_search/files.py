@@ -18,7 +18,6 @@
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import pathlib
@@ -28,14 +27,14 @@ import urllib.parse
 import uuid
 import zlib
 
-from adanet.ensemble_search import words
+from adanet import file_lock
+from adanet import messages
 import numpy as np
 
 BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
-_OLD = ("ensemble_search.json", "checkpoint", "graph.pbtxt")
 #: Why a network ended.
 PATIENCE, EPOCHS, CALLBACK = "no better", "all epochs", "by a callback"
 _NEW = "new-"  # Begins the name of a file that is being written.
@@ -45,14 +44,14 @@ class DamagedFileError(ValueError):
   """A file of a network cannot be read, as after a crash of the machine."""
 
 
-class Key(NamedTuple):
-  """Names a network.
+class NetworkKey(NamedTuple):
+  """The identity of a network.
 
   Attributes:
     iteration: int, from 0.
     fold: int, from 0; 0 without folds.
-    function: str, the name that the user gave to its function.
-    folds: int, how many folds there are; 1 without folds.
+    function: str, the name that the user gave to the function.
+    folds: int, the number of folds; 1 without folds.
   """
   iteration: int
   fold: int
@@ -72,37 +71,37 @@ class Key(NamedTuple):
 
   @property
   def folder(self) -> str:
-    """The name of its folder."""
+    """The name of the network's folder."""
     fold = f"{self.fold}of{self.folds}" if self.folds > 1 else str(self.fold)
     return urllib.parse.quote(
         f"{self.iteration}-{fold}-{self.function}", safe=" []=,+()")
 
   def seed(self, seed: int) -> int:
-    """Returns the seed of the network, from that of the search."""
+    """Returns the seed of the network, derived from the search's seed."""
     text = f"{seed}/{self.iteration}/{self.fold}/{self.function}"
     return zlib.crc32(text.encode()) & 0x7fffffff
 
 
 @dataclasses.dataclass
 class NetworkRecord:
-  """A network's training so far.
+  """The training of a network so far.
 
   Attributes:
     epochs: list with the logs of each epoch, as `Model.fit` has them.
-    best_epoch: int, from 1; 0 before the first.
-    ended: str, `PATIENCE`, `EPOCHS` or `CALLBACK`; "" while it trains.
-    seconds: float, how long it trained.
-    parameters: int, those of the model; 0 before its end.
+    best_epoch: int, from 1; 0 before the first epoch has ended.
+    ended: str, `PATIENCE`, `EPOCHS` or `CALLBACK`; "" while the network trains.
+    seconds: float, the training time.
+    parameters: int, those of the model; 0 while the network trains.
     predict_seconds: float, about how long the model takes to predict 1,000
-      rows; 0 before its end.
-    step: int, how many steps it took in the epoch that is not over.
-    states: list with values that its file of weights leaves out.
-    saved: str, begins the names of the files that were saved last. Each save
-      has another one: a worker of a killed program may still save, too.
-    sizes: list with the bytes of these files: a machine that loses its power
-      may leave empty ones.
+      rows; 0 while the network trains.
+    step: int, the number of steps in the current epoch.
+    states: list with values that the file of weights leaves out.
+    saved: str, the prefix of the files that were saved last. Each save has
+      another prefix: a worker of a killed program may still save, too.
+    sizes: list with the bytes of these files: a machine that loses power may
+      leave empty files.
   """
-  epochs: list[dict[str, float]] = dataclasses.field(default_factory=list)
+  epochs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
   best_epoch: int = 0
   ended: str = ""
   seconds: float = 0.
@@ -115,7 +114,7 @@ class NetworkRecord:
 
   @property
   def best_loss(self) -> float | None:
-    """`val_loss` of the best epoch; None before the first."""
+    """`val_loss` of the best epoch; None before the first epoch has ended."""
     return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
             else None)
 
@@ -125,7 +124,7 @@ class NetworkRecord:
 
 
 class HeldOutPredictions(NamedTuple):
-  """What a network predicts for the held-out rows.
+  """The predictions of a network for the held-out rows.
 
   Attributes:
     structure: that of the model's outputs, with anything for each array.
@@ -138,7 +137,7 @@ class HeldOutPredictions(NamedTuple):
 
 
 @contextlib.contextmanager
-def written(path: pathlib.Path) -> Iterator[pathlib.Path]:
+def atomic_write(path: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields the path to write to, which becomes `path` at the end."""
   path.parent.mkdir(parents=True, exist_ok=True)
   temporary = path.with_name(f"{_NEW}{uuid.uuid4().hex[:8]}-{path.name}")
@@ -157,26 +156,26 @@ def remove_unfinished(folder: pathlib.Path) -> None:
 
 
 def _write_json(path, content):
-  with written(path) as temporary:
+  with atomic_write(path) as temporary:
     temporary.write_text(json.dumps(content))
 
 
-def absolute(directory: Any) -> str | None:
+def absolute_path(directory: Any) -> str | None:
   """Returns the argument `directory` as an absolute path, or None.
 
   Raises:
-    TypeError: it is no path.
-    ValueError: it is empty, or on another file system.
+    TypeError: `directory` is no path.
+    ValueError: `directory` is empty, or on another file system.
   """
   if directory is None:
     return None
   if not isinstance(directory, (str, os.PathLike)):
-    raise TypeError(f"directory={words.described(directory)}: expected a path, "
-                    "or None.")
+    raise TypeError(f"directory={messages.describe(directory)}: expected a "
+                    "path, or None.")
   path = os.fspath(directory)
   if not path:
     raise ValueError("directory='': expected the path of a folder, or None. "
-                     "For the current one give \".\".")
+                     "For the current folder give \".\".")
   if "://" in path:
     raise ValueError(
         f"directory={path!r}: expected a folder of this machine. Mount the "
@@ -192,8 +191,8 @@ class Folder:
 
   def _damaged(self, name, error):
     return DamagedFileError(
-        f"{str(self.path / name)!r} cannot be read: {words.one_line(error)}. "
-        "Remove its folder, and call fit again: the network trains anew.")
+        f"{str(self.path / name)!r} cannot be read: {messages.one_line(error)}."
+        " Remove its folder and call fit again, which trains the network anew.")
 
   def load(self, model: Any, name: str) -> None:
     """Gives a model the values of a file of weights.
@@ -207,48 +206,49 @@ class Folder:
       raise self._damaged(name, error) from error
 
   def save(self, model: Any, best: Any, record: NetworkRecord) -> None:
-    """Writes the state of a network that trains, and its best weights.
+    """Writes the state of a network that trains, and the best weights.
 
-    The files of before stay until the record names those that are new.
+    The files of an earlier save stay until the record names the new files.
     """
     record.saved = uuid.uuid4().hex[:8]
     self.write_weights(model, record.saved_file(LAST))
     if best is not None:
-      now = model.get_weights()
+      current = model.get_weights()
       model.set_weights(best)
       self.write_weights(model, record.saved_file(BEST))
-      model.set_weights(now)
+      model.set_weights(current)
     record.sizes = self._sizes(record)
-    # It has ended when its predictions are there.
-    self.write(dataclasses.replace(record, ended=""))
+    # A network has ended when its predictions are written.
+    self.write_record(dataclasses.replace(record, ended=""))
 
   def write_weights(self, model: Any, name: str) -> None:
     """Writes a file of weights."""
     # Keras looks at the end of the name.
-    with written(self.path / name) as temporary:
+    with atomic_write(self.path / name) as temporary:
       model.save_weights(str(temporary))
 
   def write_end(self, predictions: HeldOutPredictions,
                 record: NetworkRecord) -> None:
     """Writes the other files of a network that has ended, the record last."""
     record.states, record.sizes, record.step = [], [], 0
-    found = {f"output_{i}": one for i, one in enumerate(predictions.outputs)}
-    found |= {f"mask_{i}": one for i, one in enumerate(
-        predictions.masks) if one is not None}
-    with written(self.path / _PREDICTIONS) as temporary:
-      np.savez(temporary, structure=json.dumps(predictions.structure), **found)
-    self.write(record)
+    arrays = {f"output_{i}": output
+              for i, output in enumerate(predictions.outputs)}
+    arrays |= {f"mask_{i}": mask for i, mask in enumerate(predictions.masks)
+               if mask is not None}
+    with atomic_write(self.path / _PREDICTIONS) as temporary:
+      np.savez(temporary, structure=json.dumps(predictions.structure), **arrays)
+    self.write_record(record)
 
-  def write(self, record: NetworkRecord) -> None:
-    """Writes the record, and removes files of weights that it does not need."""
+  def write_record(self, record: NetworkRecord) -> None:
+    """Writes the record, and removes files of weights that no record needs."""
     _write_json(self.path / _NETWORK, dataclasses.asdict(record))
     for path in self.path.glob("*-*.weights.h5"):
       if not path.name.startswith(_NEW) and (
           record.ended or not path.name.startswith(record.saved_file(""))):
         path.unlink(missing_ok=True)
 
-  def running(self) -> NetworkRecord | None:
-    """Returns the record of a network so far; None if there is none.
+  def read_record(self) -> NetworkRecord | None:
+    """Returns the record of a network, ended or not; None without a record.
 
     Raises:
       DamagedFileError: the file cannot be read.
@@ -260,14 +260,14 @@ class Folder:
     except (OSError, ValueError, TypeError) as error:
       raise self._damaged(_NETWORK, error) from error
 
-  def record(self) -> NetworkRecord | None:
-    """Returns the record of a network that ended; None if it has not."""
-    found = self.running()
-    return found if found is not None and found.ended and all(
+  def finished_record(self) -> NetworkRecord | None:
+    """Returns the record of a network that has ended; None for any other."""
+    record = self.read_record()
+    return record if record is not None and record.ended and all(
         (self.path / name).exists() for name in (BEST, _PREDICTIONS)) else None
 
   def has_state(self, record: NetworkRecord) -> bool:
-    """Returns whether a network can go on from a record."""
+    """Returns whether a network can resume from a record."""
     return not record.ended and record.sizes == self._sizes(record)
 
   def _sizes(self, record):
@@ -275,21 +275,21 @@ class Folder:
     return [path.stat().st_size if path.exists() else 0 for path in paths]
 
   def predictions(self) -> HeldOutPredictions:
-    """Returns the predictions of the held-out rows.
+    """Returns the predictions for the held-out rows.
 
     Raises:
       DamagedFileError: the file cannot be read.
     """
     try:
-      with np.load(self.path / _PREDICTIONS) as found:
-        count = sum(name.startswith("output_") for name in found)
-        return HeldOutPredictions(
-            json.loads(str(found["structure"])),
-            [found[f"output_{i}"] for i in range(count)],
-            [found[f"mask_{i}"] if f"mask_{i}" in found else None
-             for i in range(count)])
-    except Exception as error:  # NumPy has one for each kind of damage.
+      with np.load(self.path / _PREDICTIONS) as file:
+        arrays = dict(file)
+    except Exception as error:  # NumPy has another error for each damage.
       raise self._damaged(_PREDICTIONS, error) from error
+    count = sum(name.startswith("output_") for name in arrays)
+    return HeldOutPredictions(
+        json.loads(str(arrays["structure"])),
+        [arrays[f"output_{i}"] for i in range(count)],
+        [arrays.get(f"mask_{i}") for i in range(count)])
 
 
 class Directory:
@@ -298,47 +298,44 @@ class Directory:
   def __init__(self, path: str):
     self.path = pathlib.Path(path)
 
-  def folder(self, key: Key) -> Folder:
+  def folder(self, key: NetworkKey) -> Folder:
     """Returns the folder of a network."""
     return Folder(self.path / "networks" / key.folder)
 
   def read(self, name: str = SEARCH) -> dict[str, Any] | None:
-    """Returns what a file of JSON has; None without the file.
+    """Returns the content of a JSON file; None without the file.
 
     Raises:
-      ValueError: an Estimator or an earlier version of adanet has written the
-        directory, or the file cannot be read.
+      ValueError: the file cannot be read, or is that of an Estimator.
     """
-    # An Estimator has a search.json, too.
-    if name == SEARCH and any((self.path / old).exists() for old in _OLD):
-      raise ValueError(
-          f"directory={str(self.path)!r} has a search of an Estimator, or of "
-          "an EnsembleSearch of adanet before this version, which trained in "
-          "another way: expected a new directory.")
     try:
-      return json.loads((self.path / name).read_text())
+      content = json.loads((self.path / name).read_text())
     except FileNotFoundError:
       return None
     except (OSError, ValueError) as error:
       raise ValueError(f"directory={str(self.path)!r} has no {name} that can "
                        f"be read: {error}. Give another directory.") from error
+    if name == SEARCH and "models" not in content:
+      raise ValueError(f"directory={str(self.path)!r} has the search of an "
+                       "Estimator: expected a new directory.")
+    return content
 
   def write(self, content: dict[str, Any], name: str = SEARCH) -> None:
-    """Writes what `read` returns."""
+    """Writes a JSON file."""
     _write_json(self.path / name, content)
 
-  def keys(self) -> list[Key]:
+  def keys(self) -> list[NetworkKey]:
     """Returns the keys of all networks that have files, in order of training.
     """
     places = {name: i for i, name in enumerate(
         (self.read() or {}).get("models", ()))}
     # A file browser may add files of its own.
-    found = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+)",
-                          urllib.parse.unquote(path.name))
-             for path in (self.path / "networks").glob("*"))
+    matches = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+)",
+                            urllib.parse.unquote(path.name))
+               for path in (self.path / "networks").glob("*"))
     return sorted(
-        (Key(int(one[1]), int(one[2]), one[4], int(one[3] or 1))
-         for one in found if one), key=lambda key: (
+        (NetworkKey(int(match[1]), int(match[2]), match[4], int(match[3] or 1))
+         for match in matches if match), key=lambda key: (
              key.iteration, places.get(key.function, len(places)),
              key.function, key.fold))
 
@@ -347,27 +344,24 @@ class Directory:
     """Keeps other programs out.
 
     Raises:
-      ValueError: another one is in.
+      ValueError: another program, or another thread, has the lock.
     """
-    try:
-      self.path.mkdir(parents=True, exist_ok=True)
-      lock = open(self.path / "lock", "w")
-    except OSError as error:
-      raise ValueError(f"directory={str(self.path)!r} cannot be written: "
-                       f"{error}. Give another directory.") from error
-    with lock:
+    name = f"directory={str(self.path)!r}"
+    with contextlib.ExitStack() as stack:
       try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-      except OSError:
-        raise ValueError(
-            f"directory={str(self.path)!r}: another program trains this "
-            "search: wait for its end, or give another directory.") from None
+        stack.enter_context(file_lock.locked(str(self.path / "lock"), name))
+      except file_lock.InUseError as error:
+        raise ValueError(f"{error}: wait for its end, stop it, or give another "
+                         "directory.") from None
+      except OSError as error:
+        raise ValueError(f"{name} cannot be written: {error}. Give another "
+                         "directory.") from error
       (self.path / "stop").unlink(missing_ok=True)
       remove_unfinished(self.path)
       yield
 
   def stop(self) -> None:
-    """Tells workers of an executor to stop at their next call."""
+    """Tells the workers of an executor to stop at their next call."""
     (self.path / "stop").touch()
 
   def is_stopping(self) -> bool:

@@ -4,6 +4,7 @@
 
 import contextlib
 import os
+from random import uniform  # As some programs write.
 from unittest import mock
 
 from absl.testing import absltest
@@ -13,7 +14,6 @@ from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import reuse
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -44,9 +44,28 @@ def _search(directory, models=None):
 
 
 def _data(y, folds, seed):
-  return data_lib.checked(
+  return data_lib.split_data(
       np.zeros([len(y), 1], "float32"), y, 4, None, .2, None, None, folds,
       seed)[0]
+
+
+class _Noisy(L.Layer):
+  """Draws by an op of TensorFlow, whose seed is of the trace."""
+
+  def call(self, inputs, training=False):
+    return inputs + tf.random.normal(
+        tf.shape(inputs)) if training else inputs
+
+
+class _OwnModel(keras.Model):
+  """Has a constant that each network draws."""
+
+  def __init__(self):
+    super().__init__()
+    self.factor = uniform(1, 2)
+
+  def call(self, inputs):
+    return self.factor * inputs
 
 
 class FoldsTest(parameterized.TestCase):
@@ -63,12 +82,12 @@ class FoldsTest(parameterized.TestCase):
                  count, seed)
     self.assertLen(data, count)
     self.assertSequenceEqual(range(len(classes)), sorted(
-        row for one in data for row in one.held_out.rows))
+        row for one in data for row in one.held_out.numbers))
     for one in data:
       self.assertSequenceEqual(range(len(classes)), sorted(
-          [*one.trained.rows, *one.held_out.rows]))
-    for found in ([len(one.held_out.rows) for one in data], *(
-        [np.sum(classes[one.held_out.rows] == label) for one in data]
+          [*one.trained.numbers, *one.held_out.numbers]))
+    for found in ([len(one.held_out.numbers) for one in data], *(
+        [np.sum(classes[one.held_out.numbers] == label) for one in data]
         for label in range(4))):
       self.assertLessEqual(max(found) - min(found), 1)
 
@@ -78,13 +97,13 @@ class FoldsTest(parameterized.TestCase):
     search.fit(_X, _CLASSES, sample_weight=weights, epochs=2, folds=2,
                verbose=0)
     history = search.history
-    data = data_lib.checked(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
-    rows = np.concatenate([one.held_out.rows for one in data])
+    data = data_lib.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
+    rows = np.concatenate([one.held_out.numbers for one in data])
     mean = 0
     self.assertLen(history.members, 2)
     for member in history.members:
       found = np.concatenate([
-          np.asarray(search.network(network.name)(_X[one.held_out.rows]))
+          np.asarray(search.network(network.name)(_X[one.held_out.numbers]))
           for network, one in zip(member.networks, data)])
       mean += member.weight * found
       self._check_values(member.values, found, rows, weights)
@@ -155,20 +174,45 @@ class FoldsTest(parameterized.TestCase):
     self.assertLess(limited.ensemble["val_loss"], min(
         one.values["val_loss"] for one in limited.members))
 
-  def test_traced_once(self):
-    traced = []
+  @parameterized.named_parameters(level.first([
+      ("layers_of_keras", lambda: L.Dropout(.1), {}, True),
+      ("own_layer", lambda: _Noisy(), {}, False),
+      ("functional", lambda: keras.Model(i := keras.Input([4]), L.Dense(
+          3, bias_initializer=keras.initializers.Constant(.1))(i * 2)), {},
+       True),
+      ("lambda_layer", lambda: L.Lambda(lambda x: x + 1), {}, False),
+      ("own_activation", lambda: L.Activation(lambda x: x + 1), {}, False),
+      ("lookup", lambda: keras.Sequential([
+          L.Discretization([0.]), L.IntegerLookup(vocabulary=[0]),
+          L.Rescaling(1.)]), {}, False),
+      ("own_loss", lambda: L.Dropout(.1), {"loss": lambda y, p: (
+          keras.losses.sparse_categorical_crossentropy(y, p))}, False),
+      ("own_model", lambda: _OwnModel(), {}, False)], 2))
+  def test_who_lends_a_trace(self, inner, arguments, is_lent):
+    """The figures are those of networks that are traced themselves."""
+    figures, traced = [], []
     trace = rows_lib.Steps.trace
 
-    def counted(self):
-      traced.append(self)
-      trace(self)
+    def count(steps):
+      traced[-1] += 1
+      trace(steps)
 
-    with mock.patch.object(rows_lib.Steps, "trace", counted), (
-        mock.patch.object(os, "sched_getaffinity", lambda _: {0})):
-      _search(self.create_tempdir().full_path, {"line": _make()}).fit(
-          _X, _CLASSES, epochs=1, folds=4, verbose=0)
-    # One trains, one waits, and the rest get their models.
-    self.assertLessEqual(len(traced), 2)
+    for lends in (True, False):
+      traced.append(0)
+      with contextlib.ExitStack() as exits:
+        for patch in (mock.patch.object(rows_lib.Steps, "trace", count),
+                      mock.patch.object(os, "sched_getaffinity", lambda _: {0}),
+                      *(() if lends else [mock.patch.object(
+                          network_lib.EndedNetworks, "borrow", lambda *_: None)])):
+          exits.enter_context(patch)
+        search = ensemble_search.EnsembleSearch(**{**dict(
+            models={"line": _make(inner)}, loss=_SPARSE, seed=1,
+            directory=self.create_tempdir().full_path), **arguments})
+        search.fit(_X, _CLASSES, epochs=2, folds=4, verbose=0)
+        figures.append([one.epochs for one in search.history.networks])
+    self.assertEqual(*figures)
+    # With one core, one network trains, one waits, and two borrow.
+    self.assertEqual([2 if is_lent else 4, 4], traced)
 
   def test_one_trace_of_a_step(self):
     traced = []
@@ -182,26 +226,6 @@ class FoldsTest(parameterized.TestCase):
     _search(self.create_tempdir().full_path, {"line": _make(Counting)}).fit(
         _X, _CLASSES, epochs=1, verbose=0)
     self.assertEqual(1, traced.count(True))
-
-  @level.gate
-  def test_random_ops_are_those_of_a_trace_of_its_own(self):
-
-    class Noisy(L.Layer):
-
-      def call(self, inputs, training=False):
-        return inputs + tf.random.normal(
-            tf.shape(inputs)) if training else inputs
-
-    epochs = []
-    for patched in (None, mock.patch.object(
-        reuse.EndedNetworks, "taken", lambda *_: None)):
-      with patched or contextlib.nullcontext(), mock.patch.object(
-          os, "sched_getaffinity", lambda _: {0}):
-        search = _search(self.create_tempdir().full_path, {
-            "line": _make(Noisy)})
-        search.fit(_X, _CLASSES, epochs=2, folds=4, verbose=0)
-        epochs.append([one.epochs for one in search.history.networks])
-    self.assertEqual(*epochs)
 
   def test_callbacks(self):
     names, seen = [], []

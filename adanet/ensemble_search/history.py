@@ -1,19 +1,30 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a search: networks with learning curves, ensemble, pictures.
+"""The history of a search, its leaderboard and picture, and its progress.
+
+Needs no TensorFlow: `adanet-report` shows a directory, too. Tables need Rich
+and pictures Matplotlib, both imported at first use.
 """
 
+from collections.abc import Iterator
+import contextlib
 import io
 import json
 import math
+import os
+import sys
+import threading
+import time
 from typing import Any, NamedTuple
 
 from adanet.ensemble_search import files
 
-# Tables need Rich and pictures Matplotlib, both imported at first use.
 # pylint: disable=g-import-not-at-top
-_WIDTH = 100  # Characters of a line on a page.
+_WIDTH = 100  # Characters of a line on a page, and of a cell of a notebook.
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
+_FORMATS = ("pdf", "png", "svg")
+_MAX_CURVES, _MAX_ROWS = 12, 25
+_SECS_BETWEEN_DRAWINGS = .2
 
 
 class NetworkHistory(NamedTuple):
@@ -129,28 +140,29 @@ class SearchHistory(NamedTuple):
 
   def rows(self) -> list[dict[str, Any]]:
     """Returns the rows of the leaderboard as dicts from column to value."""
-    known = [one for one in self.networks if one.values]
+    judged = [network for network in self.networks if network.values]
     rows: list[dict[str, Any]] = []
     if self.ensemble:
-      rows.append(_row_of_several("ensemble", self.ensemble, 1., [
-          one for one in known if one.weight], self.networks))
+      rows.append(_row_of_mean("ensemble", self.ensemble, 1., [
+          network for network in judged if network.weight], self.networks))
     # NaN sorts last.
-    for member in sorted(self.members, key=lambda one: (
-        math.isnan(one.values["val_loss"]), one.values["val_loss"])):
+    for member in sorted(self.members, key=lambda member: (
+        math.isnan(member.values["val_loss"]), member.values["val_loss"])):
       if len(member.networks) > 1:
-        rows.append(_row_of_several(
+        rows.append(_row_of_mean(
             member.name, member.values, member.weight, member.networks,
             member.networks))
       rows += [{
-          "name": one.name, **one.values, "weight": one.weight,
-          "best_epoch": one.best_epoch, "epochs": len(one.epochs),
-          "parameters": one.parameters, "predict_seconds": one.predict_seconds,
-          "seconds": one.seconds, "ended": one.ended}
-               for one in member.networks]
-    own = {one.name: one.own_val_loss for one in known
-           if one.own_val_loss is not None}
-    if any(abs(one.values["val_loss"] - own[one.name]) > 1e-4 * abs(
-        own[one.name]) for one in known if one.name in own):
+          "name": network.name, **network.values, "weight": network.weight,
+          "best_epoch": network.best_epoch, "epochs": len(network.epochs),
+          "parameters": network.parameters,
+          "predict_seconds": network.predict_seconds,
+          "seconds": network.seconds, "ended": network.ended}
+               for network in member.networks]
+    own = {network.name: network.own_val_loss for network in judged
+           if network.own_val_loss is not None}
+    if any(abs(network.values["val_loss"] - own[network.name]) > 1e-4 * abs(
+        own[network.name]) for network in judged if network.name in own):
       for row in rows:
         row["own_val_loss"] = own.get(row["name"])
     return rows
@@ -178,7 +190,7 @@ class SearchHistory(NamedTuple):
     cells = [list(map(wording.printable, line)) for line in self.cells()]
     tables.print_parts(console, tables.new_tables(
         console, cells, lambda cell: "bold" if cell == "ensemble" else ""
-    ) if cells else [rich_text.Text("No network has ended.")])
+    ) if cells else [rich_text.Text("No network has finished.")])
 
   def to_json_dict(self) -> dict[str, Any]:
     """Returns the history with the leaderboard as a value for `json.dumps`.
@@ -186,9 +198,10 @@ class SearchHistory(NamedTuple):
     NaN becomes the string "NaN".
     """
     text = json.dumps({
-        "networks": [one._asdict() for one in self.networks],
-        "members": [{**one._asdict(), "networks": [
-            network.name for network in one.networks]} for one in self.members],
+        "networks": [network._asdict() for network in self.networks],
+        "members": [{**member._asdict(), "networks": [
+            network.name for network in member.networks]}
+                    for member in self.members],
         "ensemble": self.ensemble, "leaderboard": self.rows()})
     return json.loads(text, parse_constant=str)
 
@@ -198,12 +211,14 @@ class SearchHistory(NamedTuple):
     Raises:
       ModuleNotFoundError: Rich or Matplotlib is not installed.
     """
+    from adanet.console import page as page_lib
     from adanet.console import tables
-    from adanet.ensemble_search import picture
-    shown = tables.to_html(self.show, _WIDTH)
-    svg = picture.svg(self)
-    return (f'<div>{shown}<div style="overflow-x:auto">'
-            f"{svg[svg.index('<svg'):]}</div></div>")
+    file = io.BytesIO()
+    page_lib.write(self.plot(), file, "svg")
+    svg = file.getvalue().decode()
+    return (f'<div>{tables.to_html(self.show, _WIDTH)}'
+            f"<div style=\"overflow-x:auto\">{svg[svg.index('<svg'):]}</div>"
+            "</div>")
 
   def _repr_html_(self) -> str | None:
     """Shows the search in a notebook; None makes the notebook show the text."""
@@ -230,16 +245,26 @@ class SearchHistory(NamedTuple):
       ModuleNotFoundError: Matplotlib is not installed.
       ValueError: `path` has another extension.
     """
-    from adanet.ensemble_search import picture
-    return picture.plot(self, path)
+    from adanet.console import page as page_lib
+    kind = "" if path is None else os.path.splitext(os.fspath(path))[1][1:]
+    if path is not None and kind.lower() not in _FORMATS:
+      raise ValueError(f"path={os.fspath(path)!r}: expected an ending of "
+                       ".svg, .png or .pdf.")
+    with page_lib.default_style():
+      figure = _draw(self)
+    if path is not None:
+      with open(path, "wb") as file:
+        page_lib.write(figure, file, kind.lower())
+    return figure
 
 
-def _row_of_several(name, values, weight, used, trained):
+def _row_of_mean(name, values, weight, used, trained):
   """Returns the row of the leaderboard for the mean of several networks."""
   return {"name": name, **values, "weight": weight, "best_epoch": None,
-          "epochs": None, "parameters": sum(one.parameters for one in used),
-          "predict_seconds": sum(one.predict_seconds for one in used),
-          "seconds": sum(one.seconds for one in trained), "ended": ""}
+          "epochs": None,
+          "parameters": sum(network.parameters for network in used),
+          "predict_seconds": sum(network.predict_seconds for network in used),
+          "seconds": sum(network.seconds for network in trained), "ended": ""}
 
 
 def _cell(name: str, value: Any) -> str:
@@ -261,13 +286,13 @@ def read(path: str) -> SearchHistory:
     ValueError: a network of the ensemble has no files any more.
   """
   directory = files.Directory(path)
-  found = directory.read(files.ENSEMBLE) or {"members": [], "values": {}}
-  judged = {files.Key(*one["network"]): (
-      member["weight"] / len(member["networks"]), one["values"])
-            for member in found["members"] for one in member["networks"]}
+  ensemble = directory.read(files.ENSEMBLE) or {"members": [], "values": {}}
+  judged = {files.NetworkKey(*network["network"]): (
+      member["weight"] / len(member["networks"]), network["values"])
+            for member in ensemble["members"] for network in member["networks"]}
   networks = {}
   for key in directory.keys():
-    record = directory.folder(key).running()
+    record = directory.folder(key).read_record()
     if record is not None:
       networks[key] = NetworkHistory(
           key.name, key.member, key.function, key.iteration,
@@ -275,14 +300,237 @@ def read(path: str) -> SearchHistory:
           record.best_epoch, record.ended, record.seconds, record.parameters,
           record.predict_seconds, *judged.get(key, (None, {})))
   members = []
-  for one in found["members"]:
-    keys = [files.Key(*network["network"]) for network in one["networks"]]
+  for member in ensemble["members"]:
+    keys = [files.NetworkKey(*network["network"])
+            for network in member["networks"]]
     for key in keys:
       if key not in networks:
         raise ValueError(f"directory={path!r} lacks the network {key.name!r}: "
                          "call fit again, which trains it anew.")
     members.append(MemberHistory(
-        keys[0].member, one["weight"], one["values"],
+        keys[0].member, member["weight"], member["values"],
         tuple(networks[key] for key in keys)))
   return SearchHistory(
-      path, tuple(networks.values()), tuple(members), found["values"])
+      path, tuple(networks.values()), tuple(members), ensemble["values"])
+
+
+def _draw(history):
+  """Returns a figure with curves of val_loss, weights and the leaderboard."""
+  from adanet.console import page as page_lib
+  import numpy as np
+  page = page_lib.Page()
+  left = page_lib.MARGIN
+  page.text(left, left, "val_loss of each epoch", 10, fontweight="bold")
+  groups = _group_by_member(history)
+  colors = page_lib.subnetwork_colors(max(1, len(groups[:_MAX_CURVES])))
+  top = left + .2
+  axes = page.axes(left + .45, top, 4.2, 2.4)
+  curves = [(network, color) for (_, networks), color in zip(groups, colors)
+            for network in networks]
+  finite = [logs["val_loss"] for network, _ in curves for logs in network.epochs
+            if np.isfinite(logs["val_loss"])]
+  for network, color in curves:
+    values = [logs["val_loss"] for logs in network.epochs]
+    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=1.1)
+    if network.best_epoch:
+      axes.plot([network.best_epoch], [values[network.best_epoch - 1]], "o",
+                color=color, markersize=4)
+  if finite:
+    page_lib.scale_values(axes, finite)
+    longest = max(len(network.epochs) for network, _ in curves)
+    axes.set_xlim(.5, longest + .5)
+    axes.set_xticks(sorted({1, *np.linspace(1, longest, 5).astype(int)}))
+  if history.ensemble:
+    axes.axhline(history.ensemble["val_loss"], color=page_lib.ENSEMBLE,
+                 linewidth=1.6, linestyle="--")
+  x, y = left + 4.9, top + .08
+  if history.ensemble:
+    page.rectangle(x, y - .02, .25, .04, facecolor=page_lib.ENSEMBLE)
+    page.text(x + .32, y, f"ensemble {history.ensemble['val_loss']:.4g}")
+    y += .22
+  for (name, networks), color in zip(groups, colors):
+    page.circle(x + .12, y, .1, facecolor=color)
+    width = page.text(x + .32, y, name)
+    weight = sum(network.weight or 0 for network in networks)
+    if weight:
+      page.text(x + .42 + width, y, f"weight {weight:.2f}", 7,
+                color=page_lib.SMALL_PRINT)
+    y += .19
+  if len(groups) > len(colors):
+    page.text(x, y, f"... and {len(groups) - len(colors)} more", 7,
+              color=page_lib.SMALL_PRINT)
+  bottom = max(y, top + 2.4) + .25
+  page.text(left + .45 + 2.1, bottom - .02, "epoch; a dot is the best one", 7,
+            ha="center", color=page_lib.SMALL_PRINT)
+  return page.cut(_draw_table(page, history, bottom + .3))
+
+
+def _group_by_member(history):
+  """Returns names and networks of members, which have a color: best first."""
+  groups: dict[str, list] = {}
+  for network in history.networks:
+    if network.epochs:
+      groups.setdefault(network.member, []).append(network)
+  return sorted(groups.items(), key=lambda group: (
+      -sum(network.weight or 0 for network in group[1]),
+      sum(network.values.get("val_loss", math.inf) for network in group[1]) /
+      len(group[1])))
+
+
+def _draw_table(page, history, y):
+  """Draws the leaderboard; returns the y below."""
+  from adanet.console import page as page_lib
+  cells = history.cells()[:_MAX_ROWS + 1]
+  if not cells:
+    return y
+  page.text(page_lib.MARGIN, y, "Leaderboard", 10, fontweight="bold")
+  y += .25
+  names = cells[0]
+  widths = [max(page_lib.text_width(line[i], 7.5, "bold") for line in cells)
+            for i in range(len(names))]
+  for number, line in enumerate(cells):
+    x = page_lib.MARGIN
+    weight = "bold" if number < 2 else "normal"
+    for i, (text, width) in enumerate(zip(line, widths)):
+      if names[i] in ("name", "ended"):
+        page.text(x, y, text, 7.5, fontweight=weight)
+      else:
+        page.text(x + width, y, text, 7.5, ha="right", fontweight=weight)
+      x += width + .18
+    y += page_lib.LINE_HEIGHT
+  return y
+
+
+def _format_number(value):
+  return "-" if value is None else f"{value:.4g}"
+
+
+def _format_seconds(secs):
+  return (f"{secs:.1f} s" if secs < 60 else
+          f"{int(secs // 60)}:{secs % 60:02.0f}")
+
+
+def _is_notebook() -> bool:
+  ipython = sys.modules.get("IPython")
+  return hasattr(ipython and ipython.get_ipython(), "kernel")
+
+
+class SearchDisplay:
+  """Shows how far a search is: a row a network on a terminal, elsewhere lines.
+
+  Threads may report.
+  """
+
+  def __init__(self, verbose: Any, exits: contextlib.ExitStack):
+    """Begins to draw, if there is a terminal or a notebook."""
+    self._verbose = verbose
+    self._lock = threading.Lock()
+    self._rows: dict[files.NetworkKey, list[str]] = {}
+    self._last_drawing = 0.
+    self._live: Any = None
+    self._handle: Any = None
+    if verbose not in ("auto", 1):
+      return
+    if _is_notebook():
+      self._handle = False
+    elif sys.stderr is not None and sys.stderr.isatty():
+      from rich import console
+      from rich import live
+      self._live = exits.enter_context(live.Live(
+          console=console.Console(stderr=True), auto_refresh=False,
+          transient=True))
+
+  def line(self, text: str) -> None:
+    """Shows a line."""
+    if not self._verbose:
+      return
+    if self._live is not None:
+      self._live.console.print(text, highlight=False, markup=False)
+    elif sys.stderr is not None:
+      with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+  def begin(self, path: str, splits: list, functions: int) -> None:
+    """Shows what will train."""
+    rows = getattr(splits[0], "trained", None)
+    parts = [f"{functions} model{'s' * (functions != 1)}"]
+    if rows is not None:
+      parts.append(f"{len(rows):,} rows")
+    parts.append(f"{len(splits[0].held_out):,} held out")
+    if len(splits) > 1:
+      parts.append(f"in each of {len(splits)} folds")
+    below = os.path.relpath(path)
+    self.line(f"{', '.join(parts)}; directory "
+              f"{path if below.startswith(os.pardir) else below}")
+
+  def epoch(self, key: files.NetworkKey, record: files.NetworkRecord) -> None:
+    """Shows an epoch of a network."""
+    with self._lock:
+      cells = [key.name, f"epoch {len(record.epochs)}",
+               f"val_loss {_format_number(record.epochs[-1]['val_loss'])}",
+               f"best {_format_number(record.best_loss)}",
+               _format_seconds(record.seconds)]
+      if self._verbose == 2:
+        self.line("  ".join(cells))
+      if record.ended:
+        self._rows.pop(key, None)
+      else:
+        self._rows[key] = cells
+      self._draw()
+
+  def network(self, key: files.NetworkKey, record: files.NetworkRecord) -> None:
+    """Shows that a network has ended."""
+    with self._lock:
+      self._rows.pop(key, None)
+      self.line(
+          f"{key.name}: val_loss {_format_number(record.best_loss)} at epoch "
+          f"{record.best_epoch} of {len(record.epochs)} "
+          f"({record.ended}), {_format_seconds(record.seconds)}")
+      self._draw(True)
+
+  def _draw(self, at_once=False):
+    now = time.monotonic()
+    if (self._live is None and self._handle is None) or not (
+        at_once or now - self._last_drawing > _SECS_BETWEEN_DRAWINGS):
+      return
+    self._last_drawing = now
+    from rich import table as rich_table
+    from adanet.console import tables
+    grid = rich_table.Table.grid(padding=(0, 2, 0, 0))
+    for cells in self._rows.values():
+      tables.add_row(grid, *cells)
+    if self._live is not None:
+      self._live.update(grid, refresh=True)
+      return
+    from IPython import display
+    html = display.HTML(tables.to_html(
+        lambda console: console.print(grid), _WIDTH))
+    if self._handle:
+      self._handle.update(html)
+    else:
+      self._handle = display.display(html, display_id=True)
+
+  def end(self, history: SearchHistory, is_stopped: bool) -> None:
+    """Shows the ensemble."""
+    if is_stopped:
+      unfinished = sum(not network.ended for network in history.networks)
+      self.line(f"max_seconds is over; unfinished networks: {unfinished}. All "
+                "training so far is saved: call fit again to resume.")
+    if not history.ensemble:
+      return
+    best = history.rows()[1]
+    loss = history.ensemble["val_loss"]
+    gain = 100 * (1 - loss / best["val_loss"]) if best["val_loss"] else 0
+    count = sum(bool(member.weight) for member in history.members)
+    kind = "model" if history.networks[0].fold is not None else "network"
+    self.line(
+        f"ensemble of {count}: val_loss {_format_number(loss)}, best {kind} "
+        f"{best['name']} {_format_number(best['val_loss'])}" + (
+            f" ({gain:.1f} % less)" if count > 1 and gain > 0 else ""))
+
+
+@contextlib.contextmanager
+def display(verbose: Any) -> Iterator[SearchDisplay]:
+  """Yields a `SearchDisplay`, which leaves the terminal as it was."""
+  with contextlib.ExitStack() as exits:
+    yield SearchDisplay(verbose, exits)

@@ -14,8 +14,8 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.history import main
 
-_KEYS = [files.Key(0, 0, "deep"), files.Key(0, 0, "wide"),
-         files.Key(1, 0, "deep")]
+_KEYS = [files.NetworkKey(0, 0, "deep"), files.NetworkKey(0, 0, "wide"),
+         files.NetworkKey(1, 0, "deep")]
 _VALUES = [{"val_loss": .5, "val_accuracy": .67},
            {"val_loss": math.nan, "val_accuracy": 0.}]
 
@@ -29,13 +29,13 @@ def written(path: str) -> None:
   """Writes the files of a search with a diverged network, and one that trains.
   """
   directory = files.Directory(path)
-  directory.write({})
+  directory.write({"models": []})
   for key, losses, best, ended in zip(
       _KEYS, ((.9, .5, .6, .7), (2., math.nan), (.8, .4)), (2, 1, 2),
       (files.PATIENCE, files.EPOCHS, "")):
     folder = directory.folder(key)
     folder.path.mkdir(parents=True)
-    folder.write(files.NetworkRecord(
+    folder.write_record(files.NetworkRecord(
         _epochs(*losses), best, ended, 1.5, 1234, .0056))
   directory.write({"values": _VALUES[0], "members": [
       {"weight": weight, "values": values, "networks": [
@@ -83,7 +83,7 @@ class HistoryTest(absltest.TestCase):
 
   def test_nothing_has_trained(self):
     directory = self.create_tempdir().full_path
-    files.Directory(directory).write({})
+    files.Directory(directory).write({"models": []})
     os.mkdir(os.path.join(directory, "networks"))
     error = io.StringIO()
     with contextlib.redirect_stderr(error):

@@ -255,6 +255,146 @@ class LiveCasesTest(parameterized.TestCase):
       self._fit(lambda: compiled(optimizer, loss), "mse", _X, _Y,
                 search={"directory": folder})
 
+  def test_a_model_that_its_check_does_not_build(self):
+
+    class Late(keras.Sequential):
+
+      def test_step(self, data):
+        return {"loss": keras.ops.mean(data[1])}
+
+    self._fit(lambda: Late([L.Dense(1)]), "mse", _X, _Y)
+
+  def test_another_seed_inside(self):
+    """A function that sets a seed makes what Keras makes of this seed."""
+    def seeded():
+      keras.utils.set_random_seed(3)
+      return keras.Sequential([keras.Input([4]), L.Dense(8), L.Dense(1)])
+
+    def free():
+      return keras.Sequential([L.Dense(8), L.Dense(1)])
+
+    with self.assertLogs("absl", "WARNING") as logs:
+      search = self._fit({"seeded": seeded, "free": free}, "mse", _X, _Y,
+                         iterations=4, search={"optimizer": O.SGD(0.)})
+    self.assertLen(logs.output, 1)
+    self.assertIn("models['seeded'] makes the same network in each iteration",
+                  logs.output[0])
+    self.assertEqual(
+        ["seeded", "free", "seeded (2)", "free (2)", "free (3)", "free (4)"],
+        [network.name for network in search.history.networks])
+    np.testing.assert_equal(
+        seeded().get_weights(), search.network("seeded").get_weights())
+
+  @parameterized.named_parameters(level.first([
+      ("sequence", _R.randint(1, 9, [100, 7]), (1,), lambda: keras.Sequential([
+          keras.Input([None], dtype="int32"), L.Embedding(9, 4),
+          L.GlobalAveragePooling1D(), L.Dense(1)])),
+      ("table", _X, (), lambda: keras.Sequential([L.Dense(1)])),
+      ("built_late", _R.randint(1, 9, [100, 7]), (1,), lambda: keras.Sequential(
+          [L.Embedding(9, 4), L.GlobalMaxPooling1D(), L.Dense(1)])),
+      ("pictures", _R.rand(100, 6, 7, 3), (1, 2), lambda: keras.Sequential([
+          keras.Input([None, None, 3]), L.Conv2D(4, 3),
+          L.GlobalAveragePooling2D(), L.Dense(1)])),
+      ("one_side", _R.rand(100, 6, 7, 3), (2,), lambda: keras.Sequential([
+          keras.Input([6, None, 3]), L.Conv2D(4, 3), L.Permute([2, 1, 3]),
+          L.Reshape([-1, 16]), L.GlobalMaxPooling1D(), L.Dense(1)])),
+      ("fixed", _R.rand(100, 6, 3), (), lambda: keras.Sequential([
+          keras.Input([6, 3]), L.Flatten(), L.Dense(1)])),
+      ("functional_fixed", _R.rand(100, 6, 3), (), lambda: keras.Model(
+          i := keras.Input([6, 3]), L.Dense(1)(L.GlobalMaxPooling1D()(i)))),
+  ], 2))
+  def test_any_length_that_all_members_take(self, x, axes, make):
+    search = self._fit({"a": make, "b": make}, "mse", x, _Y, iterations=2)
+    self.assertEqual(
+        [None] + [None if axis in axes else x.shape[axis]
+                  for axis in range(1, x.ndim)],
+        list(search.model.inputs[0].shape))
+    for axis in axes:
+      longer = np.repeat(x[:3], 2, axis)
+      np.testing.assert_allclose(
+          search.model.predict(longer, verbose=0), sum(
+              member.weight * member.model.predict(longer, verbose=0)
+              for member in search.members), rtol=1e-4)
+
+  @parameterized.named_parameters(level.first([
+      ("list", lambda x, y: [x, y], lambda x, y: [x, y]),
+      ("dict", lambda x, y: {"a": x, "b": y}, lambda x, y: {"a": x, "b": y}),
+      ("nested", lambda x, y: {"a": {"c": x}, "b": (y,)},
+       lambda x, y: {"a": {"c": x}, "b": (y,)})]))
+  def test_any_length_of_several_inputs(self, structure, inputs):
+    def make():
+      a, b = keras.Input([None, 2], name="a"), keras.Input([3], name="b")
+      return keras.Model(inputs(a, b), L.Dense(1)(
+          L.Concatenate()([L.GRU(3)(a), b])))
+
+    search = self._fit(make, "mse", structure(
+        _R.rand(100, 5, 2), _R.rand(100, 3)), _Y)
+    longer = structure(_R.rand(3, 9, 2), _R.rand(3, 3))
+    self.assertEqual((3, 1), search.model.predict(longer, verbose=0).shape)
+
+  def test_any_length_of_one_member_alone(self):
+    def make(length):
+      return lambda: keras.Model(i := keras.Input([length, 2]), L.Dense(1)(
+          L.GlobalMaxPooling1D()(i)))
+
+    search = self._fit({"a": make(None), "b": make(5)}, "mse",
+                       _R.rand(100, 5, 2), _Y, epochs=20)
+    names = [member.name for member in search.members]
+    self.assertEqual(5 if "b" in names else None,
+                     search.model.inputs[0].shape[1])
+
+  def test_search_model_changes_no_layer_of_the_user(self):
+    """Read in a program where the layer has other values."""
+    scale = L.Normalization()
+    scale.adapt(3 * _X + 1)
+    make = lambda: keras.Sequential([keras.Input([4]), scale, L.Dense(1)])
+    folder = self.create_tempdir().full_path
+    expected = self._fit(make, "mse", _X, _Y, search={
+        "directory": folder}).model.predict(_X, verbose=0)
+    scale.adapt(9 * _X)
+    before = [np.array(value) for value in scale.get_weights()]
+    search = ensemble_search.EnsembleSearch.load(folder, {"a": make})
+    for model in (search.model, search.network("a"), search.members[0].model):
+      np.testing.assert_allclose(
+          expected, model.predict(_X, verbose=0), rtol=1e-5)
+    self.assertEqual(["loss"], list(search.network("a").evaluate(
+        _X, _Y, verbose=0, return_dict=True)))
+    np.testing.assert_equal(before, scale.get_weights())
+
+    class OfUser(keras.Model):  # Keras copies no such model.
+
+      def __init__(self):
+        super().__init__()
+        self.scale, self.last = scale, L.Dense(1)
+
+      def call(self, x):
+        return self.last(self.scale(x))
+
+    folder = self.create_tempdir().full_path
+    self._fit(OfUser, "mse", _X, _Y, search={"directory": folder})
+    scale.adapt(5 * _X)
+    before = [np.array(value) for value in scale.get_weights()]
+    search = ensemble_search.EnsembleSearch.load(folder, {"a": OfUser})
+    with self.assertRaisesRegex(
+        ValueError, "the layer normalization.* outside of the function has oth"):
+      print(search.model)
+    np.testing.assert_equal(before, scale.get_weights())
+
+  def test_classes_of_a_dataset_have_weights(self):
+    labels = (_X[:, 0] > 0).astype("int32")
+    make = lambda: keras.Sequential([keras.Input([4]), L.Dense(2, "softmax")])
+    curves = [self._fit(
+        make, _SPARSE, *data, validation_data=(_X, labels), epochs=3,
+        **fit).history.networks[0].epochs for data, fit in (
+            ((lambda: _from((_X, labels)).batch(20),), {
+                "class_weight": {0: 5.}}),
+            ((lambda: _from((_X, labels, np.where(labels, 1., 5.).astype(
+                "float32"))).batch(20),), {}),
+            ((lambda: _from((_X, labels)).batch(20),), {}))]
+    self.assertEqual([logs["loss"] for logs in curves[0]],
+                     [logs["loss"] for logs in curves[1]])
+    self.assertNotEqual(curves[0][0]["loss"], curves[2][0]["loss"])
+
   @level.gate
   def test_07_frames_of_labels(self):
     y = _Frame(np.eye(3, dtype=bool)[np.arange(100) % 3], ["a", "b", "c"])
@@ -504,7 +644,7 @@ class LiveCasesTest(parameterized.TestCase):
     with self.assertLogs("absl", "WARNING") as logs:
       ensemble_search.EnsembleSearch.load(
           folder, {"a": _dense()}, "mae", ["mae"])
-    self.assertIn("loss: 'mse' before, 'mae' now. Models are", logs.output[0])
+    self.assertIn("loss: 'mse' before, 'mae' now. Using the loss given to load()", logs.output[0])
 
   def test_compiled_metric_of_a_user(self):
 

@@ -3,11 +3,11 @@
 """A mistake gets an answer in one line before the first step."""
 
 import os
-import runpy
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet import ensemble_search as package
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
 from adanet.testing import level
@@ -41,6 +41,22 @@ class NeedsNoLabels(keras.Sequential):  # Keras makes a scope of its name.
     return {"loss": keras.ops.mean(self(data[0]))}
 
   test_step = train_step
+
+
+class BuildsLate(keras.Model):
+  """Has a layer that only its step calls."""
+
+  def __init__(self):
+    super().__init__()
+    self.last = keras.layers.Dense(3, "softmax")
+    self.extra = keras.layers.Dense(1)
+
+  def call(self, inputs):
+    return self.last(inputs)
+
+  def train_step(self, data):
+    self.extra(data[0])
+    return super().train_step(data)
 
 
 def _fails():
@@ -78,6 +94,11 @@ def _with_bools():
   return keras.Model(inputs, [outputs, outputs > .5])
 
 
+def _in_scope():
+  with tf.distribute.OneDeviceStrategy("CPU:0").scope():
+    return _make()()
+
+
 _OUTER = keras.layers.Dense(4, name="outer")
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
@@ -96,9 +117,11 @@ _MISTAKES = {
     "returns": ({"models": {"a": lambda: 3}}, {},
                 "models['a'] returned 3: expected a model"),
     "shared": ({"models": {"a": _of_layer(_OUTER), "b": _of_layer(_OUTER)}}, {},
-               "outer/kernel of models['a']: expected one of its own"),
+               "outer/kernel of models['a'], and networks change it"),
     "draws": ({"models": {"a": _draws}}, {},
               "models['a'] makes another model each time: with the same"),
+    "late": ({"models": {"a": BuildsLate}}, {},
+             "models['a'] has variables that its train_step alone makes, such "),
     "no_loss": ({"loss": None}, {}, "loss=None: models['a'] is not compiled"),
     "no_compiled_loss": (
         {"loss": None, "models": {"a": _make(optimizer="adam")}}, {},
@@ -107,7 +130,7 @@ _MISTAKES = {
         "a": _make(loss="mse"), "b": _make(loss="mae")}}, {
             "y": np.eye(3)[_Y]},
                    "loss=None: models['a'] is compiled with 'mse', and "),
-    "jit": ({"jit_compile": True}, {}, "EnsembleSearch has no argument jit"),
+    "jit": ({"jit_compile": True}, {}, "unexpected keyword argument 'jit_compile'"),
     "seed": ({"seed": -1}, {}, "seed=-1: expected an int from 0"),
     "directory": ({"directory": 3}, {}, "directory=3: expected a path"),
     "no_directory": ({"directory": ""}, {}, "directory='': expected the path"),
@@ -173,7 +196,7 @@ _MISTAKES = {
     "fold_without_weight": ({}, {"folds": 40, "sample_weight": np.arange(40.)},
                             "The weights of all held-out rows in fold"),
     "members": ({}, {"max_members": 0}, "max_members=0: expected an int"),
-    "epoch": ({}, {"epoch": 9}, "fit has no argument epoch: its name is"),
+    "epoch": ({}, {"epoch": 9}, "unexpected keyword argument 'epoch'"),
     "epochs": ({}, {"epochs": 0}, "epochs=0: expected an int of at least 1"),
     "batch_size": ({}, {"batch_size": 3.5}, "batch_size=3.5: expected an int"),
     "patience": ({}, {"patience": -1}, "patience=-1: expected an int"),
@@ -181,6 +204,8 @@ _MISTAKES = {
     "seconds": ({}, {"max_seconds": 0}, "max_seconds=0: expected a number"),
     "verbose": ({}, {"verbose": 3}, "verbose=3: expected \"auto\", 0, 1 or 2"),
     "executor": ({}, {"executor": 2}, "executor=2: expected an object with"),
+    "strategy": ({"models": {"a": _in_scope}}, {},
+                 "models['a'] makes its model in the scope of OneDeviceStrategy"),
     "no_split": ({}, {"validation_split": 0}, "validation_split=0: expected"),
     "split": ({}, {"validation_split": 20}, "validation_split=20: expected"),
     "small": ({}, {"validation_split": .001}, "holds out 0 of 40 rows"),
@@ -237,7 +262,7 @@ _MORE = {
         keras.Input([4], 10), keras.layers.Dense(3, "softmax")])}}, {
             "folds": 3, "batch_size": 10}, "models['a'] takes batches of 10"),
     "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
-                     "models['a'] of another call has the variable "),
+                     "outer/kernel of another call, and networks "),
     "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
     "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
     "nan_in_sparse": ({"models": {"a": lambda: keras.Sequential([
@@ -283,17 +308,25 @@ class MistakesTest(parameterized.TestCase):
         {"a": make}, _SPARSE, directory=self.create_tempdir().full_path).fit(
             _with(_X, np.nan), _Y, epochs=1, verbose=0)
 
+  def test_scope_of_a_strategy(self):
+    search = ensemble_search.EnsembleSearch(
+        {"a": _make()}, _SPARSE, directory=self.create_tempdir().full_path)
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+      with self.assertRaisesRegex(
+          ValueError, "^fit runs in the scope of MirroredStrategy: expected no "
+          r"strategy of tf.distribute. Leave out strategy.scope\(\): adanet"):
+        search.fit(_X, _Y)
+    search.fit(_X, _Y, epochs=1, verbose=0)
+
   def test_without_keras_3(self):
     with mock.patch.object(tf_compat, "HAS_KERAS_3", False):
-      face = runpy.run_module("adanet.ensemble_search.face")["EnsembleSearch"]
-    for call in (face, face.load):
+      search_class = package.EnsembleSearch
+    for call in (search_class, search_class.load):
       with self.assertRaisesRegex(ValueError, "^EnsembleSearch needs Keras 3"):
         call("directory", models={})
 
-  def test_attributes(self):
+  def test_nothing_was_trained(self):
     search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)
-    with self.assertRaisesRegex(AttributeError, "has no predict: call model."):
-      search.predict(_X)
     for name in ("model", "history", "members"):
       with self.assertRaisesRegex(ValueError, "^Nothing was trained yet"):
         getattr(search, name)

@@ -1,24 +1,29 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A network: one model that trains, by its own steps, until it gets no better.
+"""A network: a model that trains, by its own steps, until it stops improving.
 
 What happens is what `Model.fit` does on the same batches, with
 `validation_data`, `validation_batch_size=256` and the callback
 `EarlyStopping(patience=..., restore_best_weights=True)`.
+
+Tracing takes longer than training on few rows. A functional or Sequential model
+of Keras's own layers is its config and its variables, so a network that has
+ended lends its traced model to the next network of its function, in another
+fold or iteration. Any other model is traced again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import contextlib
 import time
 from typing import Any, NamedTuple
+import warnings
 
+from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import devices
-from adanet.ensemble_search import digests
 from adanet.ensemble_search import files
-from adanet.ensemble_search import making
+from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import words
+from adanet.tf_compat import seeds
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -26,44 +31,63 @@ _SECS_BETWEEN_SAVES = 10.
 # Ctrl-C is heard between calls.
 _SECS_OF_A_CALL = .5
 _FIRST_STEPS = 32
+# Of networks that lend their models.
+_MAX_NETWORKS = 16
+#: Of networks that are kept, before they train or after.
+MAX_PARAMETERS = 10**7
 
-# Is called with the key of a network, and its record so far.
-Report = Callable[[files.Key, files.NetworkRecord], None]
+# A function of the key of a network, and the record of its training so far.
+Report = Callable[[files.NetworkKey, files.NetworkRecord], None]
+
+
+class _LastCallback(keras.callbacks.Callback):
+  """Keeps the logs of an epoch with what the user's callbacks have added.
+
+  Attributes:
+    logs: dict.
+  """
+
+  def on_epoch_end(self, epoch, logs=None):
+    self.logs = logs
 
 
 class NetworkTask(NamedTuple):
   """What to train.
 
   Attributes:
-    key: names the network.
-    function: makes its model.
-    compiling: for a model that is not compiled.
+    key: `NetworkKey`.
+    function: makes the model.
+    arguments: `CompileArguments` for a model that is not compiled.
     seed: int, that of the search.
     callbacks: function that returns a list of `keras.callbacks.Callback`, of
       the network's name or of nothing; or None.
-    epochs: int, after how many a network ends at the latest.
-    patience: int, after how many epochs that are no better it ends.
+    epochs: int, the maximum number of epochs.
+    patience: int, the number of epochs without improvement after which the
+      network ends.
+    copies: bool, see `models.build_model`.
   """
-  key: files.Key
+  key: files.NetworkKey
   function: Any
-  compiling: making.Compiling
+  arguments: models.CompileArguments
   seed: int
   callbacks: Any = None
   epochs: int = 1
   patience: int = 1
+  copies: bool = False
 
   @property
   def owner(self) -> str:
-    """How messages name the function."""
+    """The function in messages."""
     return f"models[{self.key.function!r}]"
 
   def seeded(self) -> Any:
-    """Returns the context in which the model is made and traced."""
-    return making.seeded(self.key.seed(self.seed))
+    """Returns the context in which the model is built and traced."""
+    return seeds.seeded_thread(self.key.seed(self.seed))
 
-  def made(self) -> Any:
+  def build_model(self) -> Any:
     """Returns a new model, compiled."""
-    return making.made(self.owner, self.function, self.compiling)
+    return models.build_model(
+        self.owner, self.function, self.arguments, self.copies)
 
 
 class Network:
@@ -71,103 +95,156 @@ class Network:
 
   Attributes:
     task: `NetworkTask`.
-    device: str, the device of its variables, steps and data; None for
-      TensorFlow's choice.
+    device: str, the device of variables, steps and data; None for TensorFlow's
+      choice.
     model: `keras.Model`.
-    architecture: str, a digest of the model before it was built.
-    drew_seeds_alone: bool, whether nothing was drawn but seeds of Keras.
+    config: str, the model's config if the model is no more than its config and
+      its variables; otherwise None.
     check_size: int, the rows of a held-out batch.
-    layouts: the `Layout` of batches that train, and of held-out ones.
+    layouts: the `Layout` of batches that train, and of held-out batches.
     steps: `Steps`, the functions of the model.
-    record: `files.NetworkRecord`, of the epochs so far.
+    record: `NetworkRecord`, of the epochs so far.
   """
 
-  def __init__(self, task: NetworkTask, data: Any, device: str | None = None):
-    """Makes the model, and traces its functions; the data are not read yet.
+  def __init__(self, task: NetworkTask, split: Any, device: str | None = None):
+    """Builds the model, and traces its functions; the data are not read yet.
+
+    With callbacks, the functions are traced by `begin`, as Model.fit does after
+    `on_train_begin`.
 
     Call it in the thread that Keras's settings are of. The functions may run in
-    any other. `data` are `RowData` or `StreamData`.
+    any other thread. `split` is an `ArraySplit` or a `DatasetSplit`.
 
     Raises:
-      ValueError: the model cannot be made, or does not take the data.
+      ValueError: the model cannot be built, or does not take the data.
     """
     self.device = device
-    self._begin_record(task, data)
-    with devices.scope(device), task.seeded() as drew_seeds_alone:
-      self.model = task.made()
-      self.architecture = digests.Digest().of_model(self.model, task.function)
-      self.check_size = fixed_size(self.model) or rows_lib.CHECK_SIZE
-      self.layouts = data.layout(), data.held_out.layout(self.check_size)
-      self.steps = rows_lib.Steps(
-          self.model, *self.layouts, task.key.seed(task.seed))
-      try:
-        self.steps.trace()
-      except Exception as error:
-        owner = (task.owner if len(self.layouts[0].structure) > 1 else
-                 f"y=None, and {task.owner} needs labels")
-        raise ValueError(f"{owner}: {words.one_line(error)}") from error
-      self.drew_seeds_alone = drew_seeds_alone()
+    self._begin_record(task, split)
+    with rows_lib.scope(device), task.seeded():
+      self.model = task.build_model()
+      self.config = models.config_of_keras(self.model)
+      self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
+      self.layouts = split.layout(), split.held_out.layout(self.check_size)
+      self._renew_steps()
+      with self._named_errors():
+        self.steps.build()
+        if task.callbacks is None:
+          self.steps.trace()
     # What a new model has beside its own variables.
-    self._fresh = [(one, keras.ops.convert_to_numpy(one)) for one in (
-        *getattr(self.model.optimizer, "variables", ()),
-        *self.model.metrics_variables)]
+    self._new_values = [
+        (variable, keras.ops.convert_to_numpy(variable)) for variable in (
+            *getattr(self.model.optimizer, "variables", ()),
+            *self.model.metrics_variables)]
 
-  def _begin_record(self, task: NetworkTask, data: Any) -> None:
+  def trace(self) -> None:
+    """Traces the model as the model is now, where callbacks may change it.
+
+    Call it in the thread that Keras's settings are of.
+    """
+    if self.task.callbacks is not None:
+      self._renew_steps()
+      with rows_lib.scope(self.device), self.task.seeded(), (
+          self._named_errors()):
+        self.steps.build()
+        self.steps.trace()
+
+  def _renew_steps(self):
+    self.steps = rows_lib.Steps(
+        self.model, *self.layouts, self.task.key.seed(self.task.seed))
+
+  @contextlib.contextmanager
+  def _named_errors(self):
+    """Names the model in errors of a trace."""
+    try:
+      yield
+    except Exception as error:
+      owner = self.task.owner if len(self.layouts[0].structure) > 1 else (
+          f"y=None, and {self.task.owner} needs labels")
+      raise ValueError(f"{owner}: {messages.one_line(error)}") from error
+
+  def _begin_record(self, task, split):
     self.task = task
-    self._data = data
+    self._split = split
     self.record = files.NetworkRecord()
     self._best: Any = None
     self._steps_of_call = _FIRST_STEPS
     self._logs: Any = {}  # Of the last call.
     self._callbacks: Any = keras.callbacks.CallbackList()
 
-  @devices.on_own_device
-  def begin_anew(self, task: NetworkTask, data: Any, values: list) -> None:
-    """Becomes another network of the same function; see `reuse`.
+  def become(self, task: NetworkTask, split: Any) -> bool:
+    """Becomes another network of the same function, with its own values.
 
-    The data have the same layout; `values` are for all variables of the model.
+    Returns False, and stays as it is, if the function makes another model.
+
+    Args:
+      task: `NetworkTask`.
+      split: the data, of the same layouts.
     """
-    self._begin_record(task, data)
-    for variable, value in (
-        *zip(self.model.variables, values), *self._fresh):
-      variable.assign(value)
+    with rows_lib.scope(self.device), task.seeded():
+      model = task.build_model()
+      if self.config != models.config_of_keras(model):
+        return False
+      if not model.built:
+        model(rows_lib.first_batch(split.held_out, self.check_size)[0])
+      self._begin_record(task, split)
+      for variable, value in (
+          *zip(self.model.variables, model.variables), *self._new_values):
+        variable.assign(value)
+    return True
 
-  @devices.on_own_device
+  @rows_lib.on_own_device
   def begin(self, folder: files.Folder) -> None:
-    """Goes on from the files of its folder, if that has any."""
+    """Begins to train, or resumes from the files of the network's folder.
+
+    Call it in the thread that Keras's settings are of.
+    """
     self._folder, self._saved = folder, time.monotonic()
     files.remove_unfinished(folder.path)
-    model, record = self.model, folder.running()
+    model, record = self.model, folder.read_record()
     if record is not None and folder.has_state(record):
       self.record = record
-      if record.epochs:
-        folder.load(model, record.saved_file(files.BEST))
-        self._best = model.get_weights()
-      folder.load(model, record.saved_file(files.LAST))
-      for variable, value in zip(_states(model), record.states):
-        variable.assign(np.asarray(value, variable.dtype))
-      # This call of fit may have fewer epochs, or less patience.
-      self._end_if_over()
-    if self.record.ended:
-      return
+      if self.task.callbacks is not None:  # They may look at the model.
+        self._load_state()
+    self._last_callback = _LastCallback()
     self._callbacks = keras.callbacks.CallbackList(
-        making.made_callbacks(self.task.callbacks, self.task.key.name),
-        model=model, verbose=0, epochs=self.task.epochs, steps=None)
+        [*models.build_callbacks(self.task.callbacks, self.task.key.name),
+         self._last_callback], model=model, verbose=0, epochs=self.task.epochs,
+        steps=self._split.steps())
     model.stop_training = False
     self._callbacks.on_train_begin()
-    if self.record.step:
+    self.trace()
+    if self.record is record:
+      self._load_state()
+      # This call of fit may have fewer epochs, or less patience.
+      self._end_if_over()
+    if self.record.step and not self.record.ended:
       self._callbacks.on_epoch_begin(len(self.record.epochs))
 
-  @devices.on_own_device
+  def _load_state(self):
+    """Gives the model the values that were saved last."""
+    model, record = self.model, self.record
+    with warnings.catch_warnings():
+      # An optimizer has no variables before the trace.
+      warnings.filterwarnings("ignore", message="Skipping variable loading")
+      if record.epochs:
+        self._folder.load(model, record.saved_file(files.BEST))
+        self._best = model.get_weights()
+      self._folder.load(model, record.saved_file(files.LAST))
+    for variable, value in zip(models.unsaved_variables(model), record.states):
+      variable.assign(np.asarray(value, variable.dtype))
+
+  @rows_lib.on_own_device
   def train(self, is_stopped: Callable[[], bool],
             report: Report = lambda *_: None) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None if it was stopped."""
     while not self.record.ended:
-      for flat, rows in self._data.calls(
+      for flat, numbers in self._split.chunks(
           len(self.record.epochs), self.record.step):
-        if not self.take(flat, rows, is_stopped):
+        if not self.take_steps(flat, numbers, is_stopped):
           self.save()
           return None
+        if self.model.stop_training:
+          break
       self.end_epoch()
       report(self.task.key, self.record)
       if not self.record.ended and is_stopped():
@@ -175,74 +252,102 @@ class Network:
         return None
     return self.finish()
 
-  @devices.on_own_device
-  def take(self, flat: list, rows: np.ndarray, is_stopped: Callable[[], bool]
-          ) -> bool:
-    """Takes a step for each batch; returns False if it was stopped before."""
+  @rows_lib.on_own_device
+  def take_steps(self, flat: list, numbers: np.ndarray,
+                 is_stopped: Callable[[], bool]) -> bool:
+    """Takes a step for each batch; returns False if it was stopped before.
+
+    A callback that stops training before the first step of an epoch leaves that
+    one step, as in Model.fit.
+    """
     record = self.record
     if not record.step:
       self.model.reset_metrics()
       self._callbacks.on_epoch_begin(len(record.epochs))
     done = 0
-    while done < len(rows):
+    while done < len(numbers) and not (
+        self.model.stop_training and record.step):
       if is_stopped():
         return False
       began = time.monotonic()
-      some = rows[done:done + self._steps_of_call]
+      batches = numbers[done:done + (
+          1 if self.model.stop_training else self._steps_of_call)]
       # The values are there when the call has ended.
       self._logs = keras.tree.map_structure(
-          np.asarray, self._called(self.steps.train, flat, some))
-      done += len(some)
-      record.step += len(some)
+          np.asarray, self._call(self.steps.train, flat, batches))
+      done += len(batches)
+      record.step += len(batches)
       secs = time.monotonic() - began
       record.seconds += secs
-      if len(some) == self._steps_of_call and secs < _SECS_OF_A_CALL / 2:
+      if len(batches) == self._steps_of_call and secs < _SECS_OF_A_CALL / 2:
         self._steps_of_call *= 2
       elif secs > 2 * _SECS_OF_A_CALL:
         self._steps_of_call = max(1, self._steps_of_call // 2)
     return True
 
-  def _called(self, function, flat, rows):
+  def _call(self, function, flat, numbers):
     """Returns what a function of `Steps` returns; names the model in errors."""
     try:
-      return function(flat, tf.constant(rows))
+      return function(flat, tf.constant(numbers))
     except Exception as error:
       raise ValueError(
-          f"{self.task.owner}: {words.one_line(error)}") from error
+          f"{self.task.owner}: {messages.one_line(error)}") from error
 
-  @devices.on_own_device
   def end_epoch(self) -> None:
-    """Checks the network on held-out rows, and keeps the values of its best.
+    """Checks the network on held-out rows; see `end_check`."""
+    self.begin_check()
+    for flat, numbers in self._split.held_out.chunks(self.check_size):
+      self.check(flat, numbers)
+    self.end_check()
+
+  @rows_lib.on_own_device
+  def begin_check(self) -> None:
+    """Begins to check the network, after an epoch."""
+    self._check_began = time.monotonic()
+    if not self.record.step:
+      raise ValueError("x has no batches in an epoch: expected at least one.")
+    self._trained_logs = self.steps.logs("train_step", self._logs)
+    self._callbacks.on_test_begin()
+    self.model.reset_metrics()
+
+  @rows_lib.on_own_device
+  def check(self, flat: list, numbers: np.ndarray) -> None:
+    """Checks the network on batches of held-out rows."""
+    for batch in numbers:
+      self._logs = self._call(self.steps.check, flat, batch)
+
+  @rows_lib.on_own_device
+  def end_check(self) -> None:
+    """Ends the epoch, and keeps the values of the best epoch.
 
     Saves the network now and then.
     """
-    began = time.monotonic()
     record = self.record
-    if not record.step:
-      raise ValueError("x has no batches in an epoch: expected at least one.")
-    trained = self.steps.logs("train_step", self._logs)
-    self._callbacks.on_test_begin()
-    checked = self._checked()
+    checked = self.steps.logs("test_step", self._logs)
     self._callbacks.on_test_end(checked)
-    logs = {**trained, **{
+    logs = {**self._trained_logs, **{
         "val_" + name: value for name, value in checked.items()}}
     if "val_loss" not in logs:
       raise ValueError(
           f"{self.task.owner}: its test_step returns {sorted(checked)}: "
-          "expected a loss, by which it is checked.")
+          "expected a loss, by which networks are stopped.")
     record.step = 0
     # Before EarlyStopping, as in a list of callbacks that ends in it.
     self._callbacks.on_epoch_end(len(record.epochs), logs)
-    best = record.best_loss
-    record.epochs.append(rows_lib.flat_logs(logs))
-    if best is None or logs["val_loss"] < best:
+    logs = _to_json(self._last_callback.logs)
+    if not isinstance(logs.get("val_loss"), float):
+      raise ValueError(
+          f"callbacks: logs[\"val_loss\"] is {logs.get('val_loss')} after "
+          "on_epoch_end: expected the number by which a network is stopped.")
+    record.epochs.append(logs)
+    if record.best_loss is None or logs["val_loss"] < record.best_loss:
       record.best_epoch = len(record.epochs)
       self._best = self.model.get_weights()
     self._end_if_over()
     if not record.ended and self.model.stop_training:
       record.ended = files.CALLBACK
     now = time.monotonic()
-    record.seconds += now - began
+    record.seconds += now - self._check_began
     if not record.ended and now - self._saved > _SECS_BETWEEN_SAVES:
       self.save()
 
@@ -253,15 +358,7 @@ class Network:
     elif epochs >= self.task.epochs:
       self.record.ended = files.EPOCHS
 
-  def _checked(self):
-    self.model.reset_metrics()
-    logs = {}
-    for flat, rows in self._data.held_out.calls(self.check_size):
-      for some in rows:
-        logs = self._called(self.steps.check, flat, some)
-    return self.steps.logs("test_step", logs)
-
-  @devices.on_own_device
+  @rows_lib.on_own_device
   def loss_of(self, rows: rows_lib.Rows) -> float:
     """Returns the loss of the first of some rows; the model stays as it is.
 
@@ -273,31 +370,26 @@ class Network:
       return 0.
     steps = rows_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
-    flat, numbers = next(rows.calls(self.check_size))
-    with kept_states(self.model):
-      logs = self._called(steps.check, flat, np.resize(
+    flat, numbers = rows.first_chunk(self.check_size)
+    with models.kept_states(self.model):
+      logs = self._call(steps.check, flat, np.resize(
           numbers[0], self.check_size))
     return steps.logs("test_step", logs).get("loss", np.nan)
 
-  @devices.on_own_device
-  def sample(self) -> tuple[Any, files.HeldOutPredictions]:
-    """Returns x of the first held-out batch, and the predictions for it."""
-    flat, rows = next(self._data.held_out.calls(self.check_size))
-    batch = self.layouts[1].packed(
-        rows_lib.readable(one)(tf.constant(rows[0])) for one in flat)
-    with kept_states(self.model):
-      return batch[0], self._predicted([(flat, rows[:1])])
+  @rows_lib.on_own_device
+  def sample(self) -> tuple[tuple, files.HeldOutPredictions]:
+    """Returns the first held-out batch, and the predictions for the batch."""
+    flat, numbers = self._split.held_out.first_chunk(self.check_size)
+    with models.kept_states(self.model):
+      return rows_lib.first_batch(self._split.held_out, self.check_size), (
+          self._predict([(flat, numbers[:1])]))
 
-  @devices.on_own_device
-  def predictions(self) -> files.HeldOutPredictions:
-    """Returns the predictions of the held-out rows."""
-    return self._predicted(self._data.held_out.calls(self.check_size))
-
-  def _predicted(self, calls):
-    parts = [self._called(self.steps.predict, flat, some)
-             for flat, rows in calls for some in rows]
+  def _predict(self, chunks):
+    """Returns the `HeldOutPredictions` for chunks of held-out rows."""
+    parts = [self._call(self.steps.predict, flat, batch)
+             for flat, numbers in chunks for batch in numbers]
     try:
-      return joined(self.steps.outputs, parts)
+      return join_predictions(self.steps.outputs, parts)
     except ValueError as error:
       raise ValueError(
           f"{self.task.owner} returns outputs whose shapes differ from batch "
@@ -306,16 +398,16 @@ class Network:
 
   def _predict_seconds(self):
     """Returns about how long 1,000 rows take."""
-    flat, rows = next(self._data.held_out.calls(self.check_size))
-    batch = np.resize(rows[0], self.check_size)
+    flat, numbers = self._split.held_out.first_chunk(self.check_size)
+    batch = np.resize(numbers[0], self.check_size)
     secs = []
-    for _ in range(3):  # The least: others train meanwhile.
+    for _ in range(3):  # The least: other networks train meanwhile.
       began = time.perf_counter()
-      self._called(self.steps.predict, flat, batch)
+      self._call(self.steps.predict, flat, batch)
       secs.append(time.perf_counter() - began)
     return min(secs) * 1000 / len(batch)
 
-  @devices.on_own_device
+  @rows_lib.on_own_device
   def finish(self) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
     model, record = self.model, self.record
@@ -323,83 +415,73 @@ class Network:
       model.optimizer.finalize_variable_values(model.trainable_variables)
     self._callbacks.on_train_end(record.epochs[-1])
     model.set_weights(self._best)
-    reset_states(model)  # Those of a model that begins to predict.
+    models.reset_states(model)  # As those of a model that begins to predict.
     record.parameters = model.count_params()
     # Before predictions: some layers count these.
     self._folder.write_weights(model, files.BEST)
-    predictions = self.predictions()
+    predictions = self._predict(self._split.held_out.chunks(self.check_size))
     record.predict_seconds = self._predict_seconds()
     self._folder.write_end(predictions, record)
     return record
 
-  @devices.on_own_device
+  @rows_lib.on_own_device
   def save(self) -> None:
-    """Writes what the network needs to go on to the last bit."""
-    self.record.states = [np.asarray(one).tolist() for one in _states(
-        self.model)]
+    """Writes what the network needs to resume with the same bits."""
+    self.record.states = [np.asarray(variable).tolist()
+                          for variable in models.unsaved_variables(self.model)]
     self._folder.save(self.model, self._best, self.record)
     self._saved = time.monotonic()
 
 
-def _states(model):
-  """Returns the variables that Keras's files of weights leave out.
-
-  These are the states of random layers, the metrics of an epoch, and the
-  matrices of LoRA, which the files have as a part of the kernel.
-  """
-  known = {id(one) for one in model.weights}
-  return [one for one in (*model.variables, *model.metrics_variables)
-          if id(one) not in known] + [
-              one for layer in layers(model)
-              if getattr(layer, "lora_enabled", False)
-              for one in layer.weights]
+def _to_json(logs):
+  """Returns logs as JSON has them: numbers as float, and arrays as lists."""
+  numbers = {name: float(value) for name, value in logs.items()
+             if np.ndim(value) == 0 and not isinstance(value, str)}
+  return numbers | {name: np.asarray(value).tolist()
+                    for name, value in logs.items() if name not in numbers}
 
 
-def layers(model: Any) -> Iterator[Any]:
-  """Yields all layers of a model."""
-  for layer in getattr(model, "layers", ()):
-    yield layer
-    yield from layers(layer)
-
-
-def reset_states(model: Any) -> None:
-  """Resets the states of stateful layers."""
-  for layer in layers(model):
-    if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
-      layer.reset_state()
-
-
-@contextlib.contextmanager
-def kept_states(model: Any) -> Iterator[None]:
-  """Keeps a model as it is, also if it counts or draws when it predicts."""
-  before = [(one, keras.ops.convert_to_numpy(one))
-            for one in model.non_trainable_variables]
-  yield
-  for variable, value in before:
-    variable.assign(value)
-  reset_states(model)
-
-
-def joined(structure: Any, parts: list[tuple[list, list]]
-          ) -> files.HeldOutPredictions:
+def join_predictions(structure: Any, parts: list[tuple[list, list]]
+                    ) -> files.HeldOutPredictions:
   """Returns the outputs and masks for parts of the rows as those of all."""
   return files.HeldOutPredictions(structure, *(
-      [None if some[0] is None else np.concatenate(list(map(_plain, some)))
-       for some in zip(*lists)] for lists in zip(*parts)))
+      [None if arrays[0] is None else np.concatenate(list(map(
+          _to_numpy, arrays))) for arrays in zip(*lists)]
+      for lists in zip(*parts)))
 
 
-def _plain(tensor):
+def _to_numpy(tensor):
   """Returns predictions as an array of NumPy's types, not of low precision."""
   array = np.asarray(tensor)
   return (array.astype("float32") if array.dtype.name in (
       "bfloat16", "float16") else array)
 
 
-def fixed_size(model: Any) -> int | None:
-  """Returns the rows of each batch of a model that was made for so many."""
-  try:
-    inputs = keras.tree.flatten(model.inputs)
-  except AttributeError:  # It is not built.
+class EndedNetworks:
+  """Networks of a process that have ended, and lend their traced models."""
+
+  def __init__(self) -> None:
+    self._networks: list[tuple[Any, Network]] = []
+
+  def add(self, key: Any, network: Network) -> None:
+    """Keeps a network that has ended, for other networks of the same key."""
+    # A callback may have changed anything in the model.
+    if network.config is not None and network.task.callbacks is None:
+      self._networks.append((key, network))
+    while len(self._networks) > _MAX_NETWORKS or sum(
+        network.model.count_params()
+        for _, network in self._networks) > MAX_PARAMETERS:
+      self._networks.pop(0)
+
+  def borrow(self, key: Any, task: NetworkTask, split: Any,
+             device: str | None) -> Network | None:
+    """Returns a network that begins anew for a task, or None.
+
+    The network was on the same device: its variables cannot move.
+    """
+    for i, (other, network) in enumerate(self._networks):
+      if other == key and network.device == device and network.layouts == (
+          split.layout(), split.held_out.layout(network.check_size)):
+        self._networks.pop(i)
+        return network if network.become(task, split) else None
     return None
-  sizes = {one.shape[0] for one in inputs if one is not None}
-  return sizes.pop() if len(sizes) == 1 else None

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that train, and held-out ones, and the functions that step over them.
+"""Rows of arrays on their devices, and the functions that step over rows.
 
 Rows are numbers of rows of arrays in memory: a process has each array once on
 each device. A large memmap goes in by chunks. The TensorFlow functions of a
@@ -8,15 +8,24 @@ network (`Steps`) take data, and the numbers of the rows of some batches in
 these data. A loop inside calls the model's own `train_step` for each batch. So
 the same function trains from arrays that are in memory as a whole, and from
 chunks of larger data.
+
+A network is on one device: variables, steps and data. Networks are divided
+among the GPUs. Without a GPU nothing is placed, and TensorFlow does as it does
+in `Model.fit`.
 """
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Callable, Iterable, Iterator
+import contextlib
 import dataclasses
+import functools
+import threading
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
-from adanet.ensemble_search import devices
+from adanet.tf_compat import runtime
+from adanet.tf_compat import tensorflow_internals
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -25,56 +34,142 @@ tf = tf_compat.v2
 CHECK_SIZE = 256
 #: Bytes of a chunk of batches.
 CHUNK_BYTES = 32 << 20
+# TensorFlow runs the ops of a GPU one after the other. Further networks fill
+# the time in which the CPU prepares the ops of small networks, and each takes
+# memory of the GPU.
+_NETWORKS_OF_A_GPU = 4
+# The devices of the networks that workers of this process train.
+_used: list[str | None] = []
+_lock = threading.Lock()
 
-# Tensors, and the numbers of the rows of some batches in them.
-Call = tuple[list, np.ndarray]
+# Tensors, and the numbers of the rows of some batches in these tensors.
+Chunk = tuple[list, np.ndarray]
+
+
+def least_loaded(used: Iterable[str | None], first: int = 0) -> str | None:
+  """Returns the GPU that is the fewest times in `used`; None without a GPU.
+
+  Of several such GPUs, the first from the place `first` on.
+  """
+  devices, counts = runtime.gpu_names(), collections.Counter(used)
+  start = first % len(devices) if devices else 0
+  return min([*devices[start:], *devices[:start]],
+             key=lambda device: counts[device], default=None)
+
+
+@contextlib.contextmanager
+def worker_device(first: int) -> Iterator[str | None]:
+  """Yields the device of a network that a worker trains in a block."""
+  with _lock:
+    device = least_loaded(_used, first)
+    _used.append(device)
+  try:
+    yield device
+  finally:
+    with _lock:
+      _used.remove(device)
+
+
+def networks_at_a_time() -> int:
+  """Returns how many networks train at a time on all GPUs: 0 without a GPU."""
+  return _NETWORKS_OF_A_GPU * len(runtime.gpu_names())
+
+
+def scope(device: str | None) -> Any:
+  """Returns the scope of a device; None for TensorFlow's choice."""
+  # tf.device(None) would leave a scope of the user.
+  return contextlib.nullcontext() if device is None else tf.device(device)
+
+
+def on_own_device(method: Callable[..., Any]) -> Callable[..., Any]:
+  """Returns a method that runs in the scope of the object's `device`."""
+
+  @functools.wraps(method)
+  def on_device(self, *args, **kwargs):
+    with scope(self.device):
+      return method(self, *args, **kwargs)
+
+  return on_device
+
+
+class DeviceTensors:
+  """Tensors of which each device that needs them has its own copy."""
+
+  def __init__(self, make: Callable[..., list], *args: Any):
+    """Makes nothing yet: `make(*args)` returns the tensors, when needed."""
+    self._make = make, args
+    self._copies: dict[str, list] = {}
+    self._lock = threading.Lock()
+
+  def __reduce__(self):
+    make, args = self._make
+    return DeviceTensors, (make, *args)
+
+  def here(self) -> list:
+    """Returns the tensors of the device in whose scope this thread is."""
+    device = tensorflow_internals.eager_device()
+    with self._lock:
+      if device not in self._copies:
+        make, args = self._make
+        # Without a scope, an op would copy the tensors to the first GPU.
+        self._copies[device] = [
+            _place(tensor) if device else tensor for tensor in make(*args)]
+      return self._copies[device]
+
+
+def _place(tensor):
+  """Returns a tensor on the device of the scope."""
+  # TensorFlow reads rows of ragged and sparse tensors on the CPU alone.
+  with scope(None if isinstance(tensor, tf.Tensor) else "CPU:0"):
+    return tf.identity(tensor)
 
 
 class Layout(NamedTuple):
-  """What is known about batches before there is one.
+  """What is known about batches before there is a batch.
 
   Attributes:
     structure: a batch as `Model.train_step` takes it, `(x, y, weights)` or its
       beginning, with anything for each array.
     specs: list with the `TypeSpec` of each array that is not None: of any
       number of rows.
-    size: int, the rows of a batch, if all have the same, or None. Keras traces
-      a model with one or the other, too.
+    size: int, the rows of a batch, if all batches have the same, or None. Keras
+      traces a model with one or the other, too.
   """
   structure: Any
   specs: list
   size: int | None
 
-  def packed(self, flat):
+  def pack(self, flat):
     """Returns a batch with these arrays."""
     rest = iter(flat)
-    return mapped(lambda _: next(rest), self.structure)
+    return map_arrays(lambda _: next(rest), self.structure)
 
 
-def mapped(function, *structures):
+def map_arrays(function, *structures):
   """Returns a structure of what a function returns of arrays; None stays."""
   return keras.tree.map_structure(
-      lambda *some: None if some[0] is None else function(*some), *structures)
+      lambda *parts: None if parts[0] is None else function(*parts),
+      *structures)
 
 
 def flat_arrays(structure: Any) -> list:
-  """Returns the arrays of a structure, without the Nones."""
-  return [one for one in keras.tree.flatten(structure) if one is not None]
+  """Returns the arrays of a structure, without None."""
+  return [array for array in keras.tree.flatten(structure) if array is not None]
 
 
 def layout_of(batch: Any, specs: list, size: int | None) -> Layout:
   """Returns the `Layout` of a batch of arrays or specs."""
-  return Layout(mapped(lambda _: 0, batch), specs, size)
+  return Layout(map_arrays(lambda _: 0, batch), specs, size)
 
 
 def spec_of(array: Any) -> Any:
   """Returns the spec of an array or a tensor with any number of rows."""
   if isinstance(array, (tf.RaggedTensor, tf.SparseTensor)):
-    return with_rows(tf.type_spec_from_value(array))
+    return with_any_rows(tf.type_spec_from_value(array))
   return tf.TensorSpec([None, *array.shape[1:]], array.dtype)
 
 
-def with_rows(spec: Any) -> Any:
+def with_any_rows(spec: Any) -> Any:
   """Returns the spec of a batch with any number of rows."""
   shape = [None, *spec.shape[1:]]
   if isinstance(spec, tf.RaggedTensorSpec):
@@ -83,66 +178,88 @@ def with_rows(spec: Any) -> Any:
   return type(spec)(shape, spec.dtype)
 
 
-def readable(array):
+def reader(array):
   """Returns a function of row numbers that reads these rows of an array."""
   if isinstance(array, np.ndarray):
-    return lambda rows: arrays.tensor(array[rows])
+    return lambda numbers: arrays.tensor(array[numbers])
   if not isinstance(array, tf.SparseTensor):
-    return lambda rows: tf.gather(array, rows, axis=0)
-  # TensorFlow gathers no rows of a sparse tensor, but those of ragged ones.
-  numbers, columns = array.indices[:, 0], array.indices[:, 1:]
+    return lambda numbers: tf.gather(array, numbers, axis=0)
+  # TensorFlow gathers no rows of sparse tensors, but rows of ragged tensors.
+  owners, columns = array.indices[:, 0], array.indices[:, 1:]
   columns, values = (
-      tf.RaggedTensor.from_value_rowids(one, numbers, array.dense_shape[0])
-      for one in (columns, array.values))
+      tf.RaggedTensor.from_value_rowids(part, owners, array.dense_shape[0])
+      for part in (columns, array.values))
 
-  def read(rows):
-    some = tf.gather(columns, rows)
+  def read(numbers):
+    rows = tf.gather(columns, numbers)
     return tf.SparseTensor(
-        tf.concat([some.value_rowids()[:, None], some.flat_values], 1),
-        tf.gather(values, rows).flat_values,
-        [rows.shape[0] or tf.shape(rows, tf.int64)[0], *array.shape[1:]])
+        tf.concat([rows.value_rowids()[:, None], rows.flat_values], 1),
+        tf.gather(values, numbers).flat_values,
+        [numbers.shape[0] or tf.shape(numbers, tf.int64)[0], *array.shape[1:]])
 
   return read
 
 
-def joined(tensors: Any) -> Any:
+def join(tensors: Any) -> Any:
   """Returns tensors with the rows of all, one after the other."""
   return (tf.sparse.concat(0, list(tensors)) if isinstance(
       tensors[0], tf.SparseTensor) else tf.concat(list(tensors), 0))
 
 
-def in_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-  """Yields the whole batches of rows as one array, and then a smaller one."""
-  whole = len(rows) // size * size
+def join_labels(parts: list[tuple]) -> tuple:
+  """Returns labels and weights of several parts of the rows as those of all."""
+  return map_arrays(lambda *tensors: join(tensors), *parts)
+
+
+def in_batches(numbers: np.ndarray, size: int) -> Iterator[np.ndarray]:
+  """Yields the whole batches of rows as one array, and then a smaller batch."""
+  whole = len(numbers) // size * size
   if whole:
-    yield rows[:whole].reshape(-1, size)
-  if whole < len(rows):
-    yield rows[whole:][None]
+    yield numbers[:whole].reshape(-1, size)
+  if whole < len(numbers):
+    yield numbers[whole:][None]
 
 
-def _tensors(batch):
+def first_batch(held_out: Any, size: int) -> tuple:
+  """Returns the first batch of held-out rows, as a model takes the batch."""
+  flat, numbers = held_out.first_chunk(size)
+  return held_out.layout(size).pack(
+      reader(tensor)(tf.constant(numbers[0])) for tensor in flat)
+
+
+def _make_tensors(batch):
   return list(map(arrays.tensor, flat_arrays(batch)))
 
 
 class Rows:
-  """Some rows of arrays, in the structure of a batch."""
+  """Some rows of arrays, in the structure of a batch.
 
-  def __init__(self, batch: Any, rows: np.ndarray,
-               tensors: devices.TensorsOfDevices | None = None):
-    """Copies nothing yet.
+  Attributes:
+    batch: `(x, y, weights)` or its beginning: nested arrays with all rows.
+    numbers: array of int32, the numbers of these rows.
+  """
 
-    Args:
-      batch: `(x, y, weights)` or its beginning: nested arrays with all rows.
-      rows: array of int32, the numbers of these rows.
-      tensors: those of the arrays; None for new ones.
-    """
+  def __init__(self, batch: tuple, numbers: np.ndarray,
+               tensors: DeviceTensors | None = None):
+    """Copies nothing yet; `tensors` are those of the arrays, or None."""
     self.batch = batch
-    self.rows = rows
-    self._tensors = tensors or devices.TensorsOfDevices(_tensors, batch)
+    self.numbers = numbers
+    self._tensors = tensors or DeviceTensors(_make_tensors, batch)
 
-  def others(self, rows: np.ndarray) -> "Rows":
-    """Returns other rows of the same arrays, which have the same tensors."""
-    return Rows(self.batch, rows, self._tensors)
+  def __len__(self):
+    return len(self.numbers)
+
+  def select(self, numbers: np.ndarray) -> "Rows":
+    """Returns other rows of the same arrays, which share their tensors."""
+    return Rows(self.batch, numbers, self._tensors)
+
+  @property
+  def not_finite(self) -> tuple[str, "Rows"] | None:
+    """Words about NaN or infinity, and the `Rows` that have these; or None."""
+    text, numbers = arrays.find_not_finite(self.batch)
+    count = int(flat_arrays(self.batch)[0].shape[0])
+    return (f"{text} in {len(numbers)} of {count} rows", self.select(numbers)
+            ) if text else None
 
   def tensors(self) -> Any:
     """Returns all arrays as tensors of the device of this thread's scope.
@@ -155,8 +272,8 @@ class Rows:
   def layout(self, size: int) -> Layout:
     """Returns the `Layout` of batches of some size."""
     return layout_of(
-        self.batch, [self._spec(one) for one in flat_arrays(self.batch)],
-        size if len(self.rows) % size == 0 else None)
+        self.batch, list(map(self._spec, flat_arrays(self.batch))),
+        size if len(self) % size == 0 else None)
 
   def _spec(self, array):
     spec = spec_of(array)
@@ -164,78 +281,45 @@ class Rows:
             if spec.dtype.is_floating and isinstance(array, np.ndarray) else
             spec)
 
-  def calls(self, size: int, order: Any = None, start: int = 0
-           ) -> Iterator[Call]:
+  def chunks(self, size: int, order: Any = None, start: int = 0
+            ) -> Iterator[Chunk]:
     """Yields tensors with the row numbers of batches, the last one smaller.
 
     `order` are the rows, of which the first `start` batches are left out.
     """
-    order = self.rows if order is None else order
+    order = self.numbers if order is None else order
     tensors = self.tensors()
     flat = flat_arrays(self.batch)
-    for rows in in_batches(order[start * size:], size):
+    for numbers in in_batches(order[start * size:], size):
       if tensors is not None:
-        yield tensors, rows
+        yield tensors, numbers
         continue
-      row_bytes = sum(one.nbytes // len(one) for one in flat if isinstance(
-          one, np.ndarray))
+      row_bytes = sum(array.nbytes // len(array) for array in flat
+                      if isinstance(array, np.ndarray))
       count = max(1, CHUNK_BYTES // max(1, row_bytes * size))
-      for i in range(0, len(rows), count):
-        some = rows[i:i + count]
-        yield ([readable(one)(some.reshape(-1)) for one in flat],
-               np.arange(some.size, dtype=np.int32).reshape(some.shape))
+      for i in range(0, len(numbers), count):
+        part = numbers[i:i + count]
+        yield ([reader(array)(part.reshape(-1)) for array in flat],
+               np.arange(part.size, dtype=np.int32).reshape(part.shape))
+
+  def first_chunk(self, size: int) -> Chunk:
+    """Returns the first of `chunks`."""
+    return next(self.chunks(size))
 
   def labels(self) -> tuple:
     """Returns the labels and weights of these rows, or None, as tensors."""
-    parts = mapped(lambda one: readable(one)(self.rows), self.batch[1:])
+    parts = map_arrays(lambda array: reader(array)(self.numbers),
+                       self.batch[1:])
     return (*parts, None, None)[:2]
 
 
-class Batches:
-  """Batches of a dataset that are no arrays, because their shapes differ."""
-
-  def __init__(self, layout: Layout, calls: list[Call]):
-    self._layout = layout
-    self._calls = [(devices.TensorsOfDevices(list, flat), rows)
-                   for flat, rows in calls]
-
-  def layout(self, size: int) -> Layout:
-    del size  # These have their own.
-    return self._layout
-
-  def calls(self, size: int) -> Iterator[Call]:
-    del size
-    for tensors, rows in self._calls:
-      yield tensors.here(), rows
-
-  def labels(self) -> tuple:
-    """Returns the labels and weights of all rows, or None, as tensors.
-
-    Raises:
-      ValueError: they have several shapes.
-    """
-    batches = [(*self._layout.packed(flat), None, None)[1:3]
-               for flat, _ in self.calls(0)]
-    try:
-      return joined_labels(batches)
-    except tf.errors.InvalidArgumentError:
-      raise ValueError(
-          "validation_data has labels whose shapes differ from batch to batch: "
-          "expected one shape, because ensembles are judged on all.") from None
-
-
-def joined_labels(parts: list[tuple]) -> tuple:
-  """Returns labels and weights of several parts of the rows as those of all."""
-  return mapped(lambda *some: joined(some), *parts)
-
-
 @dataclasses.dataclass
-class RowData:
-  """Arrays that train, and held-out ones.
+class ArraySplit:
+  """Arrays, divided into rows that train and held-out rows.
 
   Attributes:
     trained: `Rows`.
-    held_out: `Rows` or `Batches`.
+    held_out: `Rows` or `data.HeldOutBatches`.
     batch_size: int, the rows of a step.
     seed: int, of the order of the rows.
     source: None: there is no dataset that networks read together.
@@ -249,14 +333,18 @@ class RowData:
   def layout(self) -> Layout:
     return self.trained.layout(self.batch_size)
 
+  def steps(self) -> int:
+    """Returns how many batches an epoch has."""
+    return -(-len(self.trained) // self.batch_size)
+
   def order(self, epoch: int) -> np.ndarray:
     """Returns the rows of an epoch: for all networks in the same order."""
     return np.random.RandomState([self.seed, epoch]).permutation(
-        self.trained.rows)
+        self.trained.numbers)
 
-  def calls(self, epoch: int, start: int = 0) -> Iterator[Call]:
-    """Yields the batches of an epoch behind the first `start` ones."""
-    return self.trained.calls(self.batch_size, self.order(epoch), start)
+  def chunks(self, epoch: int, start: int = 0) -> Iterator[Chunk]:
+    """Yields the batches of an epoch after the first `start` batches."""
+    return self.trained.chunks(self.batch_size, self.order(epoch), start)
 
 
 def is_of_keras(model: Any, step: str) -> bool:
@@ -267,19 +355,19 @@ def is_of_keras(model: Any, step: str) -> bool:
 
 
 def flat_logs(logs: Any) -> dict[str, float]:
-  """Returns the single values of logs, also of the dicts inside, as Keras does.
-  """
-  found = {}
+  """Returns the numbers of logs, also of the dicts inside, as Keras does."""
+  flat = {}
   for name, value in logs.items():
     if isinstance(value, dict):
-      found.update(flat_logs(value))
+      flat.update(flat_logs(value))
     elif np.ndim(value) == 0 and not isinstance(value, str):
-      found[name] = float(value)
-  return found
+      flat[name] = float(value)
+  return flat
 
 
 class MaskReader(keras.layers.Layer):
-  """Remembers the mask of what it is called on: Keras passes it in."""
+  """Remembers the mask of what the layer is called on: Keras passes the mask.
+  """
 
   def __init__(self):
     super().__init__()
@@ -292,35 +380,39 @@ class MaskReader(keras.layers.Layer):
 
 
 class Steps:
-  """The functions of one network.
+  """The TensorFlow functions of a model.
 
   Attributes:
     train: function of a list of tensors and an array of row numbers, of shape
-      [batches, rows of one]; returns the logs of the last batch.
+      [batches, rows of a batch]; returns the logs of the last batch.
     check: function of a list of tensors and the rows of one held-out batch;
       returns the logs.
-    check_batches: the same for several batches, as `train`: each call takes
-      less, and to trace it takes more.
+    check_batches: as `check`, for several batches as `train`: each call takes
+      less, and the trace takes more.
     predict: as `check`; returns the outputs, and the mask of each or None.
     outputs: the structure of the model's outputs, after a prediction.
   """
 
-  def __init__(self, model: Any, trained: Layout,
-               checked: Layout, seed: int):
-    """Traces nothing yet; `seed` is of random ops that have none."""
+  def __init__(self, model: Any, trained: Layout, checked: Layout, seed: int):
+    """Traces nothing yet; `seed` is for random ops without a seed."""
     self._model = model
     self._seed = seed
     self._is_eager = bool(model.run_eagerly)
     self.outputs: Any = None
-    self.train = self._stepping("train_step", trained)
+    self.train = self._looped("train_step", trained)
     test = self._step("test_step")
-    self.check = self._traced(
-        lambda batch, rows: test(batch(rows)), checked, [checked.size])
-    self.check_batches = self._stepping("test_step", checked)
-    self.predict = self._traced(self._predicted, checked, [checked.size])
+    self.check = self._function(
+        lambda batch, numbers: test(batch(numbers)), checked, [checked.size])
+    self.check_batches = self._looped("test_step", checked)
+    self.predict = self._function(self._predict, checked, [checked.size])
+
+  def build(self) -> None:
+    """Traces `check`, which makes the variables of a model that has none."""
+    if not self._is_eager:
+      self.check = self.check.get_concrete_function()
 
   def trace(self) -> None:
-    """Traces all functions, in the order that needs one trace each.
+    """Traces the other functions, in the order that needs one trace each.
 
     TensorFlow warns of functions that are traced when they are called, and a
     call of a `ConcreteFunction` costs a third.
@@ -328,7 +420,6 @@ class Steps:
     model = self._model
     if self._is_eager:
       return
-    self.check = self.check.get_concrete_function()
     if model.built and model.optimizer is not None and is_of_keras(
         model, "train_step"):
       model.optimizer.build(model.trainable_variables)
@@ -336,7 +427,8 @@ class Steps:
     self.predict = self.predict.get_concrete_function()
 
   def logs(self, step: str, last: Any) -> dict[str, float]:
-    """Returns what `Model.fit` shows of steps, of which the last returned this.
+    """Returns what `Model.fit` shows after steps, the last of which returned
+    `last`.
     """
     if not is_of_keras(self._model, step):
       # A step of a user may return what no metric has, and the other way round.
@@ -352,52 +444,55 @@ class Steps:
     return tf.function(step, jit_compile=True, autograph=False) if (
         self._model.jit_compile and not self._is_eager) else step
 
-  def _traced(self, function, layout, shape):
-    """Returns a function of tensors and rows, of one of a reader and rows."""
+  def _function(self, function, layout, shape):
+    """Returns a TensorFlow function of tensors and row numbers.
 
-    def of_tensors(flat, rows):
+    `function` takes a function from row numbers to a batch, and row numbers.
+    """
+
+    def call(flat, numbers):
       if not self._is_eager:
-        # It is the seed of this graph, and not that of the user's program.
+        # The seed of this graph; the seed of the user's program stays.
         tf_compat.v1.set_random_seed(self._seed)
-      readers = list(map(readable, flat))
-      return function(lambda some: layout.packed(
-          read(some) for read in readers), rows)
+      readers = list(map(reader, flat))
+      return function(lambda batch_numbers: layout.pack(
+          read(batch_numbers) for read in readers), numbers)
 
     if self._is_eager:
-      return of_tensors
-    return tf.function(of_tensors, autograph=False, input_signature=[
+      return call
+    return tf.function(call, autograph=False, input_signature=[
         layout.specs, tf.TensorSpec(shape, tf.int32)])
 
-  def _stepping(self, name, layout):
+  def _looped(self, name, layout):
     """Returns a function that takes a step of the model for each batch."""
 
-    def stepped(batch, rows):
+    def take_steps(batch, numbers):
       step = self._step(name)
       if self._is_eager:
-        return [step(batch(some)) for some in rows][-1]
+        return [step(batch(rows)) for rows in numbers][-1]
       is_own = not is_of_keras(self._model, name)
-      end = tf.shape(rows)[0] - int(is_own)
+      end = tf.shape(numbers)[0] - int(is_own)
 
       def body(i):
-        step(batch(rows[i]))
+        step(batch(numbers[i]))
         return i + 1
 
       tf.while_loop(lambda i: i < end, body, [tf.constant(0)],
                     parallel_iterations=1)
-      # What a step of Keras returns is there without another trace of it.
-      return (step(batch(rows[end])) if is_own else
+      # The result of a step of Keras is known without another trace of it.
+      return (step(batch(numbers[end])) if is_own else
               self._model.get_metrics_result())
 
-    return self._traced(stepped, layout, [None, layout.size])
+    return self._function(take_steps, layout, [None, layout.size])
 
-  def _predicted(self, batch, rows):
+  def _predict(self, batch, numbers):
     # What test_step sees: a predict_step of a user may return something else,
     # of which the ensemble, a functional model, knows nothing.
-    outputs = keras.Model.predict_step(self._model, (batch(rows)[0],))
-    self.outputs = keras.tree.map_structure(lambda _: 0, outputs)
-    found, masks = keras.tree.flatten(outputs), []
-    for output in found:
-      reader = MaskReader()
-      reader(output)
-      masks.append(reader.mask)
-    return found, masks
+    structure = keras.Model.predict_step(self._model, (batch(numbers)[0],))
+    self.outputs = keras.tree.map_structure(lambda _: 0, structure)
+    outputs, masks = keras.tree.flatten(structure), []
+    for output in outputs:
+      mask_reader = MaskReader()
+      mask_reader(output)
+      masks.append(mask_reader.mask)
+    return outputs, masks

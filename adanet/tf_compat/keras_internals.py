@@ -6,7 +6,8 @@ Keras is made for eager execution. In a graph of TensorFlow 1, adanet needs the
 counters in the names of layers, the source of seeds, and some methods of
 optimizers. All of these names stand here, with the releases of Keras in which
 they were seen. A release of Keras without one of the names gets one line at the
-first use. `adanet.EnsembleSearch` uses none of them.
+first use. Of them `adanet.EnsembleSearch` uses the source of seeds alone, and
+does without where it is missing.
 
 Nothing is imported here unless the program has imported it.
 """

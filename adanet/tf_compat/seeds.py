@@ -10,6 +10,8 @@ of these follow from the scope's name alone.
 
 In a graph without a seed they are new ones each time. There, too, nothing is
 drawn from the generators of the program itself.
+
+`seeded_thread` does the same for Keras models that live outside of graphs.
 """
 
 import contextlib
@@ -156,3 +158,70 @@ def seed_scope(graph: Any, name: str) -> Iterator[None]:
     finally:
       graph.sources[name] = _current(graph)
       _use(graph, outer)
+
+
+class _SeedsOfThread:
+  """The module `random` as Keras 3 sees it, with other numbers in one thread.
+
+  The numbers are those of a generator of the thread's own, because other
+  threads, such as Dask's, draw from Python's generator at the same time. Where
+  a function of the user seeds Python's generator, such as by
+  `keras.utils.set_random_seed`, Keras draws what this seed gives, as in a
+  program without adanet.
+  """
+
+  def __init__(self, seed: int, shared: Any) -> None:
+    self._thread = threading.get_ident()
+    self._shared = shared
+    self._own = random.Random(seed)
+    self._known = self._own.getstate()  # Of Python's generator.
+
+  def randint(self, *limits: int) -> int:
+    if threading.get_ident() != self._thread:
+      return self._shared.randint(*limits)
+    state = random.getstate()
+    if state != self._known and _is_new(state):
+      self._known = state
+      self._own.setstate(state)
+    return self._own.randint(*limits)
+
+  def __getattr__(self, name: str) -> Any:
+    return getattr(self._shared, name)
+
+
+def _is_new(state):
+  """Returns whether nothing was drawn since Python's generator got its seed.
+
+  The first number of a Mersenne Twister that was seeded by an array is fixed.
+  """
+  numbers = state[1]
+  return numbers[0] == 1 << 31 and numbers[-1] == len(numbers) - 1
+
+
+@contextlib.contextmanager
+def seeded_thread(seed: int) -> Iterator[None]:
+  """Seeds what Keras 3 and a user's functions draw in the block.
+
+  In this thread, all seeds of Keras's layers and initializers follow from
+  `seed`, as do draws from `random` and `numpy.random`. After the block, these
+  generators are as they were. A release of Keras that draws in another way
+  draws from Python's generator, which has the seed, too.
+  """
+  try:
+    keras_3 = keras_internals.seeds_of_keras_3()
+  except RuntimeError:
+    keras_3 = None
+  with _LOCK:
+    states = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed)
+    if keras_3 is not None:
+      shared = keras_3.python_random
+      keras_3.python_random = _SeedsOfThread(seed, shared)
+    try:
+      yield
+    finally:
+      if keras_3 is not None:
+        keras_3.python_random = shared
+      random.setstate(states[0])
+      np.random.set_state(states[1])

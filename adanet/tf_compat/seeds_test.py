@@ -6,11 +6,15 @@
 """
 
 import random
+import sys
 import threading
 import unittest
+from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.tf_compat import keras_internals
 from adanet.tf_compat import seeds
 import numpy as np
 
@@ -144,6 +148,84 @@ class SeedsTest(absltest.TestCase):
       random.seed(1)
       outside.append(value())
     self.assertEqual(*outside)
+
+
+@unittest.skipUnless(tf_compat.HAS_KERAS_3,
+                     "Keras 3 needs TensorFlow 2.16 or later.")
+class SeededThreadTest(parameterized.TestCase):
+  """What a function draws that makes a model of Keras 3."""
+
+  def _draw(self, function=lambda: None, seed=1, disturb=False):
+    """Returns what a function draws, and Keras before and after it."""
+
+    def keras_draws():
+      if disturb:
+        thread = threading.Thread(target=random.sample, args=(range(99), 3))
+        thread.start()
+        thread.join()
+      make = tf_compat.keras_3.initializers.GlorotUniform
+      return np.asarray(make()([2, 3])).tolist()
+
+    with seeds.seeded_thread(seed):
+      return keras_draws(), function(), keras_draws()
+
+  def setUp(self):
+    super().setUp()
+    if not tf_compat.v2.executing_eagerly():
+      self.skipTest("Keras 3 makes no values in a graph.")
+
+  @parameterized.parameters(
+      lambda: None, random.random, np.random.rand)
+  def test_draws_follow_from_the_seed(self, function):
+    first = self._draw(function)
+    self.assertEqual(first, self._draw(function))
+    self.assertNotEqual(first[0], first[2])
+    self.assertNotEqual(first[0], self._draw(function, seed=2)[0])
+
+  @parameterized.parameters(1, 311, 312, 313, 9999)
+  def test_draws_of_a_function_change_no_seed_of_keras(self, count):
+    self.assertEqual(self._draw()[::2], self._draw(
+        lambda: [random.random() for _ in range(count)])[::2])
+
+  def test_other_threads_change_nothing(self):
+    self.assertEqual(self._draw(), self._draw(disturb=True))
+
+  @parameterized.parameters(
+      random.seed, lambda seed: tf_compat.keras_3.utils.set_random_seed(seed))
+  def test_a_seed_of_the_function_counts(self, set_seed):
+    _, _, drawn = self._draw(lambda: set_seed(5))
+    self.assertEqual(drawn, self._draw(lambda: set_seed(5), seed=2)[2])
+    self.assertNotEqual(drawn, self._draw(lambda: set_seed(6))[2])
+    state = random.getstate()
+    self.addCleanup(random.setstate, state)
+    set_seed(5)  # As in a program without adanet.
+    make = tf_compat.keras_3.initializers.GlorotUniform
+    self.assertEqual(drawn, np.asarray(make()([2, 3])).tolist())
+
+  def test_the_generators_go_on_as_if_nothing_was_drawn(self):
+    states = random.getstate(), np.random.get_state()[1].tolist()
+    self._draw(lambda: (random.random(), np.random.rand()))
+    self.assertEqual(
+        states, (random.getstate(), np.random.get_state()[1].tolist()))
+
+  def test_other_threads_draw_from_python(self):
+    seed_module = sys.modules["keras.src.random.seed_generator"]
+    drawn = []
+
+    def draw():
+      random.seed(4)
+      drawn.append(seed_module.make_default_seed())
+
+    with seeds.seeded_thread(1):
+      thread = threading.Thread(target=draw)
+      thread.start()
+      thread.join()
+    self.assertEqual([random.Random(4).randint(1, 10**9)], drawn)
+
+  def test_a_keras_that_draws_in_another_way(self):
+    with mock.patch.object(
+        keras_internals, "seeds_of_keras_3", side_effect=RuntimeError):
+      self.assertEqual(self._draw(), self._draw())
 
 
 if __name__ == "__main__":

@@ -29,6 +29,17 @@ def _named(owner: Any, name: str, purpose: str) -> Any:
   return found
 
 
+def has_started() -> bool:
+  """Returns whether TensorFlow has made its threads for eager ops.
+
+  No public function tells without making them. The answer is "no" in a release
+  of TensorFlow that has no such name.
+  """
+  module = sys.modules.get("tensorflow.python.eager.context")
+  context = getattr(module, "_context", None)
+  return bool(getattr(context, "_initialized", False))
+
+
 def eager_device() -> str:
   """Returns the device of the eager scope; "" outside all of them.
 

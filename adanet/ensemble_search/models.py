@@ -1,0 +1,516 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Keras models: built by a user's functions, compiled, described and copied."""
+
+from collections.abc import Iterator
+import contextlib
+import hashlib
+import inspect
+import json
+import os
+import re
+import tempfile
+import types
+from typing import Any, NamedTuple
+import warnings
+
+from adanet import messages
+from adanet import tf_compat
+from adanet.ensemble_search import arrays
+from adanet.tf_compat import runtime
+import numpy as np
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+_SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
+_HOOKS_OF_BATCHES = [
+    f"on_{part}batch_{end}" for part in ("", "train_", "test_")
+    for end in ("begin", "end")]
+_CALLBACKS = ("expected a function that returns a list of new callbacks for "
+              "each network, such as lambda: "
+              "[keras.callbacks.ReduceLROnPlateau()]")
+_SIMPLE = (str, int, float, bool, type(None))
+_LIBRARIES = ("keras", "numpy", "tensorflow")
+# Objects of Keras that have more than a config and variables: code, or tables.
+_WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
+              "TorchModuleWrapper", "IntegerLookup", "StringLookup",
+              "TextVectorization")
+
+
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+  """Leaves out Keras's warnings of lambdas: these are for files of models."""
+  with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    yield
+
+
+class CompileArguments(NamedTuple):
+  """The arguments of `Model.compile` for models that are not compiled.
+
+  Attributes:
+    optimizer, loss, metrics, loss_weights: as `Model.compile` takes them. Each
+      model has copies of objects that have a state.
+    weighted_metrics: those of the user's compiled models.
+  """
+  optimizer: Any = "adam"
+  loss: Any = None
+  metrics: Any = None
+  loss_weights: Any = None
+  weighted_metrics: Any = None
+
+  def compile(self, model: Any, jit_compile: bool | str = False) -> None:
+    """Compiles a model.
+
+    Args:
+      model: `keras.Model`.
+      jit_compile: as `Model.compile` takes it. An ensemble of many networks
+        would compile for minutes, and a judge is too small to gain.
+
+    Raises:
+      ValueError: Keras refuses an argument, or an object cannot be copied.
+    """
+    model.compile(
+        _copy(self.optimizer), loss=self.loss, loss_weights=self.loss_weights,
+        metrics=_copy(self.metrics), jit_compile=jit_compile,
+        weighted_metrics=_copy(self.weighted_metrics))
+
+  def to_json(self) -> dict[str, Any]:
+    """Returns the arguments as JSON has them.
+
+    An object that Keras cannot read again as it was is named: {"own": name}.
+    """
+    return {name: _argument_to_json(value)
+            for name, value in self._asdict().items()}
+
+
+def _copy(value):
+  """Returns optimizers or metrics without the state of the user's objects."""
+  if isinstance(value, dict) and "class_name" not in value:
+    return {key: _copy(part) for key, part in value.items()}
+  if isinstance(value, (list, tuple)):
+    return type(value)(map(_copy, value))
+  if not isinstance(value, (keras.optimizers.Optimizer, keras.metrics.Metric)):
+    return value
+  kind = type(value)
+  try:
+    # The object may have a lambda, which is safe: it is of this program.
+    with without_warnings(), keras.saving.custom_object_scope(
+        {kind.__name__: kind}):
+      return keras.saving.deserialize_keras_object(
+          keras.saving.serialize_keras_object(value), safe_mode=False)
+  except Exception:  # pylint: disable=broad-except
+    try:
+      return kind.from_config(value.get_config())
+    except Exception as error:
+      raise ValueError(
+          f"each network needs a {kind.__name__} of its own, and Keras cannot "
+          f"copy it: {messages.one_line(error)} Give its class a get_config, "
+          "or compile the models with it in their functions.") from error
+
+
+def _to_config(value):
+  """Returns a value of Keras as JSON has it."""
+  # Keras cannot read tuples again, and leaves schedules of learning rates as
+  # objects.
+  with without_warnings():
+    return json.loads(json.dumps(
+        keras.saving.serialize_keras_object(_to_lists(value)),
+        default=keras.saving.serialize_keras_object))
+
+
+def _to_lists(value):
+  if isinstance(value, dict):
+    return {key: _to_lists(part) for key, part in value.items()}
+  return list(map(_to_lists, value)) if isinstance(
+      value, (list, tuple)) else value
+
+
+def _argument_to_json(value):
+  try:
+    config = _to_config(value)
+    # Keras changes the config that it reads, and leaves some options out.
+    again = keras.saving.deserialize_keras_object(_to_config(value))
+    if isinstance(again, keras.optimizers.Optimizer) or (
+        text_of(again) == text_of(_to_lists(value))):
+      return {"keras": config}
+  except Exception:  # An object of the user.  # pylint: disable=broad-except
+    pass
+  parts = keras.tree.flatten(value) if keras.tree.is_nested(value) else ()
+  return next((own for own in map(_argument_to_json, parts) if "own" in own), {
+      "own": getattr(value, "__name__", type(value).__name__)})
+
+
+def compile_arguments_from_json(path: str, content: dict[str, Any],
+                                arguments: dict[str, Any]) -> CompileArguments:
+  """Returns `arguments`, and in place of None what `to_json` returned.
+
+  Args:
+    path: str, the directory of the search, for messages.
+    content: dict, as `CompileArguments.to_json` returned it.
+    arguments: dict with arguments of the user, or None.
+
+  Raises:
+    ValueError: an object of the user's program is None.
+  """
+  values = {}
+  for name, value in content.items():
+    if arguments.get(name) is not None:
+      values[name] = arguments[name]
+    elif "own" in value:
+      raise ValueError(
+          f"{name}=None: the search in {path!r} has {value['own']}, which is "
+          f"not of Keras: expected the {name} of the search.")
+    else:
+      values[name] = keras.saving.deserialize_keras_object(value["keras"])
+  return CompileArguments(**values)
+
+
+def build_model(owner: str, function: Any, arguments: CompileArguments,
+                copies: bool = False) -> Any:
+  """Returns the model that a function makes, compiled.
+
+  Args:
+    owner: str, the function in messages: "models['deep']".
+    function: as the user gave it.
+    arguments: for a model that is not compiled.
+    copies: bool, whether the model gets copies of layers that were made outside
+      of the function and that no network trains.
+
+  Raises:
+    ValueError: the function fails, or returns something else.
+  """
+  model = _call(owner, function)
+  if copies:
+    ids = set(map(id, list_parts(_call(owner, function))))
+    model = copy_layers(model, {
+        id(layer) for layer in list_layers(model)
+        if id(layer) in ids and not layer.trainable_variables})
+  check_scope(f"{owner} makes its model in",
+              getattr(model, "distribute_strategy", None))
+  if not model.compiled:
+    if arguments.loss is None:
+      raise ValueError(f"loss=None: {owner} is not compiled: expected a loss, "
+                       "as Model.compile takes it.")
+    try:
+      # As Model.fit does. Keras counts the GPUs that a user hides, too.
+      arguments.compile(
+          model, jit_compile="auto" if runtime.gpu_names() else False)
+    except Exception as error:
+      raise ValueError(f"{owner}: {messages.one_line(error)}") from error
+  elif arguments.loss is None and getattr(model, "loss", None) is None:
+    raise ValueError(
+        f"loss=None: {owner} is compiled without a loss: give the loss that "
+        "compares networks, and labels y for it.")
+  return model
+
+
+def _call(owner, function):
+  """Returns the model that a function makes."""
+  try:
+    model = function()
+  except Exception as error:
+    raise ValueError(
+        f"{owner} fails to make its model: {type(error).__name__}: "
+        f"{messages.one_line(error)}") from error
+  if not isinstance(model, keras.Model):
+    raise ValueError(f"{owner} returned {messages.describe(model)}: expected a "
+                     "model of Keras 3.")
+  return model
+
+
+def check_scope(where: str, strategy: Any) -> None:
+  """Raises a ValueError about a strategy of TensorFlow that is not the default.
+
+  Args:
+    where: str, the beginning of the message.
+    strategy: `tf.distribute.Strategy`, or None.
+  """
+  distribute = tf.distribute
+  if strategy is not None and (distribute.has_strategy() or (
+      strategy is not distribute.get_strategy())):
+    raise ValueError(
+        f"{where} the scope of {type(strategy).__name__}: expected no strategy "
+        "of tf.distribute. Leave out strategy.scope(): adanet divides the "
+        "networks among the GPUs of a machine, and an executor among machines.")
+
+
+def settings() -> dict[str, Any]:
+  """Returns settings of Keras that a thread or a process may not have."""
+  values = {name: getattr(keras.config, name)() for name in _SETTINGS}
+  return {**values, "dtype_policy": values["dtype_policy"].name}
+
+
+def set_settings(values: dict[str, Any]) -> None:
+  """Sets what `settings` returned in the program of the user."""
+  if values != settings():
+    for name, value in values.items():
+      getattr(keras.config, f"set_{name}")(value)
+
+
+def check_callbacks(callbacks: Any) -> None:
+  """Checks the argument `callbacks` of `fit` and the returned callbacks.
+
+  Raises:
+    TypeError: `callbacks` is no function, or does not return a list of
+      callbacks.
+    ValueError: a callback has hooks of batches, or belongs to another network.
+  """
+  if callbacks is None:
+    return
+  if not callable(callbacks):
+    raise TypeError(f"callbacks is {messages.describe(callbacks)}: "
+                    f"{_CALLBACKS}.")
+  for callback in build_callbacks(callbacks, "name"):
+    for hook in _HOOKS_OF_BATCHES:
+      if _has_hook(callback, hook):
+        raise ValueError(
+            f"callbacks: {type(callback).__name__} has {hook}, which would "
+            "never be called, because a call of a network takes many steps: "
+            "expected hooks of epochs and of training alone.")
+
+
+def _has_hook(callback, hook):
+  """Returns whether a callback needs a hook of batches."""
+  if hook in vars(callback):  # As in a LambdaCallback.
+    return True
+  if getattr(type(callback), hook) is getattr(keras.callbacks.Callback, hook):
+    return False
+  # By default, TensorBoard writes at the end of epochs.
+  return getattr(callback, "update_freq", getattr(
+      callback, "save_freq", None)) != "epoch"
+
+
+def build_callbacks(callbacks: Any, name: str) -> list:
+  """Returns new callbacks for a network.
+
+  Args:
+    callbacks: the user's argument of `fit`.
+    name: str, the name of the network, which the function may take.
+
+  Raises: as `check_callbacks`.
+  """
+  if callbacks is None:
+    return []
+  try:
+    takes_name = any(
+        parameter.default is parameter.empty and parameter.kind in (
+            parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        for parameter in inspect.signature(callbacks).parameters.values())
+  except ValueError:  # A function that is not written in Python.
+    takes_name = False
+  built = callbacks(name) if takes_name else callbacks()
+  if not isinstance(built, (list, tuple)) or not all(
+      isinstance(callback, keras.callbacks.Callback) for callback in built):
+    raise TypeError(
+        f"callbacks returned {messages.describe(built)}: {_CALLBACKS}.")
+  if any(callback.model is not None for callback in built):
+    raise ValueError("callbacks returned an object of another network: "
+                     f"{_CALLBACKS}.")
+  return list(built)
+
+
+def text_of(value: Any, name_of: Any = lambda value: getattr(
+    value, "__qualname__", type(value).__qualname__)) -> str:
+  """Returns a text of a loss, an optimizer and the like, by its options.
+
+  Args:
+    value: an argument of `Model.compile`.
+    name_of: function from a user's function or object to a text. By default
+      its name, which another program has, too.
+  """
+  of = lambda part: text_of(part, name_of)
+  if isinstance(value, _SIMPLE):
+    return repr(value)
+  if isinstance(value, dict):
+    return "{%s}" % ", ".join(f"{of(key)}: {of(value[key])}"
+                              for key in sorted(value, key=str))
+  if isinstance(value, (list, tuple)):
+    return "[%s]" % ", ".join(map(of, value))
+  if isinstance(value, (types.FunctionType, type)):
+    return (f"{value.__module__}.{value.__qualname__}" if
+            value.__module__.split(".")[0] in _LIBRARIES else name_of(value))
+  if isinstance(value, (np.ndarray, np.generic, tf.Tensor, tf.Variable,
+                        keras.Variable)):
+    return arrays.digest(np.asarray(value))
+  kind = type(value).__qualname__
+  try:
+    # Losses of Keras leave options out of their configs.
+    return f"{kind}({of(vars(value))})" if isinstance(
+        value, keras.losses.Loss) else (
+            f"{kind}({number_anew(_to_config(value))})")
+  except Exception:  # pylint: disable=broad-except
+    return name_of(value)
+
+
+def digest_argument(value: Any) -> str:
+  """Returns a short text of a loss and the like: its name and a digest."""
+  if isinstance(value, _SIMPLE):
+    return repr(value)
+  name = getattr(value, "__name__", type(value).__name__)
+  digest = hashlib.sha256(text_of(value).encode()).hexdigest()[:16]
+  return f"{name} {digest}"
+
+
+def digest_model(model: Any) -> str:
+  """Returns a digest of the architecture of a new model, built or not."""
+  try:
+    with without_warnings():
+      config = number_anew(_without_builds(
+          json.loads(model.to_json()).get("config")))
+  except Exception:  # A class without a config.  # pylint: disable=broad-except
+    config = ""
+  compiled = text_of([getattr(model, "loss", None), model.optimizer])
+  return hashlib.sha256(
+      f"{type(model).__name__} {config} {compiled}".encode()
+  ).hexdigest()[:16]
+
+
+def config_of_keras(model: Any) -> str | None:
+  """Returns the config of a model that is its config and its variables.
+
+  Returns None for a model with anything of the user's: a class, a function, a
+  `Lambda`, or a state that Keras counts among no variables.
+
+  Args:
+    model: `keras.Model` that is compiled; loss, metrics and optimizer count.
+  """
+  try:
+    config = _to_config(model)
+  except Exception:  # Of a user's object.  # pylint: disable=broad-except
+    return None
+  return number_anew(_without_builds(config)) if _is_of_keras(config) else None
+
+
+def _without_builds(config):
+  """Returns a part of a config without the shapes that layers are built on."""
+  if isinstance(config, list):
+    return list(map(_without_builds, config))
+  return {key: _without_builds(part) for key, part in config.items()
+          if key != "build_config"} if isinstance(config, dict) else config
+
+
+def _is_of_keras(config):
+  """Returns whether a part of a config names nothing that is the user's."""
+  if isinstance(config, list):
+    return all(map(_is_of_keras, config))
+  if not isinstance(config, dict):
+    return True
+  name = config.get("class_name")
+  if name is not None and not name.startswith("__keras_tensor") and (
+      name in _WITH_MORE or
+      not str(config.get("module")).startswith("keras")):
+    return False
+  # A function stands in a config as {"value": [its code, ...]}.
+  return not (isinstance(config.get("value"), list) or
+              config.get("stateful") or config.get("run_eagerly")) and all(
+                  map(_is_of_keras, config.values()))
+
+
+def number_anew(config: Any) -> str:
+  """Returns the text of a config whose names are numbered in their order.
+
+  Keras numbers automatic names by what the program has built before.
+  """
+  text = json.dumps(config, sort_keys=True)
+  names: dict[str, str] = {}
+  for name in re.findall(r'"name": "([^"]*)"', text):
+    stem = re.sub(r"_\d+$", "", name)
+    names.setdefault(name, f"{stem} {len(names)}")
+  return re.sub(r'"([^"]*)"', lambda match: (
+      f'"{names.get(match[1], match[1])}"'), text)
+
+
+def list_layers(model: Any) -> Iterator[Any]:
+  """Yields all layers of a model."""
+  for layer in getattr(model, "layers", ()):
+    yield layer
+    yield from list_layers(layer)
+
+
+def list_parts(layer: Any) -> list:
+  """Returns the layers inside of a layer, and its variables.
+
+  By its variables, the layer in a wrapper such as `TimeDistributed` is known.
+  Operations such as a cast have no variables.
+  """
+  return [*list_layers(layer), *getattr(layer, "variables", ())]
+
+
+def copy_layers(model: Any, ids: set[int]) -> Any:
+  """Returns a model with copies of some layers, compiled as the model is.
+
+  A model stays as it is if no layer is to be copied, or if Keras cannot copy:
+  a model of a user's own class, and layers without a config.
+
+  Args:
+    model: `keras.Model`.
+    ids: set with the ids of layers and variables: layers that have any of these
+      are copied, with their values.
+  """
+
+  def copy(layer):
+    if not ids.intersection(map(id, (layer, *list_parts(layer)))):
+      return layer
+    is_model = isinstance(layer, keras.Model)
+    with tempfile.TemporaryDirectory() as folder, without_warnings(), (
+        keras.saving.custom_object_scope({type(layer).__name__: type(layer)})):
+      path = os.path.join(folder, "layer.keras")
+      (layer if is_model else keras.Sequential([layer])).save(path)
+      new = keras.saving.load_model(path, compile=False, safe_mode=False)
+    new = new if is_model else new.layers[0]
+    for variable, value in zip(new.variables, layer.variables):
+      variable.assign(value)  # A file has no seeds.
+    return new
+
+  if not type(model).__module__.startswith("keras.") or model.run_eagerly or (
+      not ids.intersection(map(id, list_parts(model)))):
+    return model
+  try:
+    new = keras.models.clone_model(model, clone_function=copy)
+    if model.compiled:
+      new.compile_from_config(model.get_compile_config())
+    return new
+  except Exception:  # pylint: disable=broad-except
+    return model
+
+
+def unsaved_variables(model: Any) -> list:
+  """Returns the variables that Keras's files of weights leave out.
+
+  These are the states of random layers, the metrics of an epoch, and the
+  matrices of LoRA, which the files have as a part of the kernel.
+  """
+  ids = {id(variable) for variable in model.weights}
+  return [variable for variable in (*model.variables, *model.metrics_variables)
+          if id(variable) not in ids] + [
+              variable for layer in list_layers(model)
+              if getattr(layer, "lora_enabled", False)
+              for variable in layer.weights]
+
+
+def reset_states(model: Any) -> None:
+  """Resets the states of stateful layers."""
+  for layer in list_layers(model):
+    if getattr(layer, "stateful", False) and hasattr(layer, "reset_state"):
+      layer.reset_state()
+
+
+@contextlib.contextmanager
+def kept_states(model: Any) -> Iterator[None]:
+  """Keeps a model as it is, also if it counts or draws when it predicts."""
+  before = [(variable, keras.ops.convert_to_numpy(variable))
+            for variable in model.non_trainable_variables]
+  yield
+  for variable, value in before:
+    variable.assign(value)
+  reset_states(model)
+
+
+def fixed_size(model: Any) -> int | None:
+  """Returns the rows of each batch of a model that was made for so many."""
+  try:
+    inputs = keras.tree.flatten(model.inputs)
+  except AttributeError:  # The model is not built.
+    return None
+  sizes = {tensor.shape[0] for tensor in inputs if tensor is not None}
+  return sizes.pop() if len(sizes) == 1 else None

@@ -1,0 +1,573 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks a search before the first step, so that a mistake costs no training.
+
+Each function builds its model, whose steps are traced on the shapes of the
+data, and the judge judges something. The networks that were built train first.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+import weakref
+
+from adanet import log
+from adanet import messages
+from adanet import tf_compat
+from adanet.ensemble_search import arrays
+from adanet.ensemble_search import ensemble_model
+from adanet.ensemble_search import files
+from adanet.ensemble_search import models as models_lib
+from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import workers
+import numpy as np
+
+keras = tf_compat.keras_3
+_OF_PROBABILITIES = ("SparseCategoricalCrossentropy", "CategoricalCrossentropy",
+                     "BinaryCrossentropy")
+_MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
+_OTHER_MODEL = (
+    "{} makes another model each time: {}. Expected the same model, because "
+    "search.model is built by the function, too. Draw constants from "
+    "numpy.random or random, which are seeded for each call, or outside of the "
+    "function.")
+_MODELS = ("expected a dict from a name to a function without arguments that "
+           "builds a Keras model, such as {\"wide\": make_wide}")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+  """Raises a ValueError if an argument is no int of at least `least`."""
+  if isinstance(value, bool) or not hasattr(value, "__index__") or (
+      getattr(value, "ndim", 0) != 0 or value < least):
+    raise ValueError(f"{name}={messages.describe(value)}: expected an int of "
+                     f"at least {least}.")
+
+
+def check_seed(seed: Any) -> None:
+  """Raises a ValueError if `seed` is neither None nor a seed of NumPy."""
+  if seed is not None and (isinstance(seed, bool) or not isinstance(
+      seed, int) or not 0 <= seed < 2**31):
+    raise ValueError(f"seed={messages.describe(seed)}: expected an int from 0 "
+                     "to 2**31 - 1, or None.")
+
+
+def check_limits(max_seconds: Any, verbose: Any) -> None:
+  """Raises a ValueError if an argument of `fit` has a wrong value."""
+  if max_seconds is not None and (
+      isinstance(max_seconds, bool) or
+      not isinstance(max_seconds, (int, float)) or not max_seconds > 0):
+    raise ValueError(f"max_seconds={messages.describe(max_seconds)}: expected "
+                     "a number greater than 0, or None.")
+  if repr(verbose) not in ("'auto'", "0", "1", "2"):
+    raise ValueError(f"verbose={messages.describe(verbose)}: expected "
+                     "\"auto\", 0, 1 or 2.")
+
+
+def read_models(models: Any) -> dict[str, Any]:
+  """Returns the functions of the argument `models` by name.
+
+  Raises:
+    TypeError: `models` is no dict or list, or has a value that is no function.
+    ValueError: `models` is empty, or a name cannot be that of a folder.
+  """
+  if isinstance(models, (list, tuple)):
+    names = [getattr(function, "__name__", "") for function in models]
+    models = {name if name.isidentifier() and names.count(name) == 1 else
+              f"model_{i}": function for i, (name, function) in enumerate(
+                  zip(names, models))}
+  if not isinstance(models, Mapping):
+    raise TypeError(f"models is {_describe_model(models)}: {_MODELS}.")
+  if not models:
+    raise ValueError(f"models={models!r}: {_MODELS}.")
+  for name, function in models.items():
+    if not isinstance(name, str) or not name.strip() or (
+        not name.isprintable() or set(name) & set("/\\") or
+        name[0] in ". " or len(name.encode()) > _MAX_NAME):
+      raise ValueError(
+          f"models has the name {name!r}: expected a text without slashes, of "
+          f"at most {_MAX_NAME} bytes, such as \"wide_1\".")
+    kind = _describe_model(function)
+    if kind != "a function":
+      raise (ValueError if callable(function) else TypeError)(
+          f"models[{name!r}] is {kind}: expected a function without arguments "
+          "that builds a Keras model, because each network is a new model, "
+          "such as lambda: keras.Sequential([...]).")
+  return dict(models)
+
+
+def _describe_model(value):
+  if hasattr(type(value), "trainable_weights"):
+    return f"a Keras {'model' if hasattr(value, 'fit') else 'layer'}"
+  return "a function" if callable(value) else messages.describe(value)
+
+
+class PreparedSearch(NamedTuple):
+  """What was built and learned before the first step.
+
+  Attributes:
+    networks: dict from key to `Network`: the networks that were built to be
+      checked, and that train first.
+    judge: `Judge`.
+    arguments: `CompileArguments` of the ensemble.
+    output_names: list with the names of the ensemble's outputs, or None.
+    digests: dict from an argument, such as "models['deep']", to a digest.
+    signed: dict from the name of each function to the key of a network, and the
+      `Signature` of the model of this network; empty without an executor.
+    copying: set with the names of functions whose networks need copies of
+      layers; see `models.build_model`.
+  """
+  networks: dict[files.NetworkKey, network_lib.Network]
+  judge: ensemble_model.Judge
+  arguments: models_lib.CompileArguments
+  output_names: list[str] | None
+  digests: dict[str, str]
+  signed: dict[str, tuple[files.NetworkKey, workers.Signature]]
+  copying: set[str]
+
+
+def check(tasks: list[network_lib.NetworkTask], splits: list,
+          directory: files.Directory, arguments: models_lib.CompileArguments,
+          has_executor: bool) -> PreparedSearch:
+  """Builds and checks a network of each function; see the module.
+
+  Args:
+    tasks: list of `NetworkTask`, of all iterations.
+    splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
+    directory: `Directory` of the search.
+    arguments: `CompileArguments` of the search.
+    has_executor: bool, whether workers build models, too.
+
+  Raises:
+    ValueError: the data, a model, the loss or the metrics do not fit.
+  """
+  functions = _Functions(splits, directory, arguments, has_executor)
+  for i, (task, is_repeated) in enumerate(_next_tasks(tasks, directory)):
+    functions.check(task, is_repeated, rows_lib.least_loaded((), i))
+  return functions.prepare()
+
+
+def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
+  """Returns a digest of the model of each function, which is not traced.
+
+  Args:
+    tasks: list of `NetworkTask`: a task of each function.
+  """
+  digests = {}
+  for task in tasks:
+    with task.seeded():
+      digests[task.owner] = models_lib.digest_model(task.build_model())
+  return digests
+
+
+def _next_tasks(tasks, directory):
+  """Returns the next task of each function, and whether there are others."""
+  by_function: dict[str, list] = {}
+  for task in tasks:
+    by_function.setdefault(task.key.function, []).append(task)
+  return [(next((task for task in same if directory.folder(
+      task.key).finished_record() is None), same[0]), len(same) > 1)
+          for same in by_function.values()]
+
+
+class _Functions:
+  """Checks the functions of a search, one after the other."""
+
+  def __init__(self, splits, directory, arguments, has_executor):
+    self._splits = splits
+    self._directory = directory
+    self._arguments = arguments
+    self._has_executor = has_executor
+    self._variables = _OuterVariables()
+    self._first: Any = None  # The first network, and its predictions.
+    self._compiled: Any = None  # See _compare_loss.
+    self._output_names: list = []
+    self._networks = {}
+    self._digests = {}
+    self._signed = {}
+    self._copying = set()
+
+  def check(self, task, is_repeated, device):
+    """Builds a network, and checks everything about its function."""
+    split = self._splits[task.key.fold]
+    network, batch, predictions, again = self._build(task, split, device)
+    outer = _outer_variables(network.model, again)
+    if _changed_by_call(again, outer, batch[0]):
+      self._copying.add(task.key.function)
+      task = task._replace(copies=True)
+      network, batch, predictions, again = self._build(task, split, device)
+    model, owner = network.model, task.owner
+    _check_sizes(owner, model, self._splits)
+    self._variables.check(owner, model, again, batch[0], is_repeated)
+    _check_floats(owner, predictions)
+    if self._has_executor:
+      self._signed[task.key.function] = task.key, workers.common_signature(
+          workers.sign(model, batch), workers.sign(again, batch))
+    if network.config is None:  # Otherwise the config tells all.
+      _check_again(network, again, batch[0], predictions.outputs)
+      self._check_finished(task, again, batch[0])
+    self._output_names.append(getattr(model, "output_names", None))
+    if self._first is None:
+      self._first = network, predictions
+      _check_values(network, split)
+      _check_labels(network, split)
+      _check_range(owner, predictions.outputs, self._arguments.loss)
+    else:
+      _check_same(self._first[0].task.owner, self._first[1], owner, predictions)
+    if self._arguments.loss is None:
+      self._compiled = _compare_loss(self._compiled, owner, model)
+    # With callbacks, a network is traced after their on_train_begin.
+    if task.callbacks is None and (
+        not self._networks or sum(
+            kept.model.count_params() for kept in self._networks.values()
+        ) + model.count_params() < network_lib.MAX_PARAMETERS):
+      self._networks[task.key] = network
+
+  def _build(self, task, split, device):
+    """Returns a network, some rows, and a second model of its function.
+
+    Returns the predictions of the network for the rows, too.
+    """
+    network = network_lib.Network(task, split, device)
+    network.trace()
+    batch, predictions = network.sample()
+    with task.seeded():
+      again = task.build_model()
+      self._digests[task.owner] = models_lib.digest_model(again)
+      if network.config is None:
+        ensemble_model.prepare(again, batch[0])
+      elif models_lib.config_of_keras(again) != network.config:
+        raise ValueError(_OTHER_MODEL.format(task.owner, "its config differs"))
+    return network, batch, predictions, again
+
+  def _check_finished(self, task, model, x):
+    """Checks that a function builds the model of a finished network."""
+    for key in self._directory.keys():
+      folder = self._directory.folder(key)
+      if (key.function, key.fold) == (task.key.function, task.key.fold) and (
+          folder.finished_record() is not None):
+        ensemble_model.load_network(task.owner, model, x, folder)
+        return
+
+  def prepare(self) -> PreparedSearch:
+    """Returns what was built, with a judge of its predictions."""
+    arguments = self._arguments
+    if arguments.loss is None:
+      arguments = models_lib.CompileArguments(
+          arguments.optimizer, *self._compiled[2:])
+    names = self._output_names
+    # Losses by the name of an output need the names.
+    output_names = names[0] if all(
+        own == names[0] for own in names) or any(
+            isinstance(value, dict) for value in arguments[1:]) else None
+    network, predictions = self._first
+    judge = make_judge(
+        arguments, self._splits, predictions, output_names, network.task.owner)
+    return PreparedSearch(
+        self._networks, judge, arguments, output_names, self._digests,
+        self._signed, self._copying)
+
+
+def make_judge(arguments: models_lib.CompileArguments, splits: list,
+               predictions: files.HeldOutPredictions,
+               output_names: list[str] | None, owner: str
+              ) -> ensemble_model.Judge:
+  """Returns the judge of a search, which can judge all held-out labels.
+
+  Args:
+    arguments: `CompileArguments` of the ensemble.
+    splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
+    predictions: `HeldOutPredictions` of a network, for some rows.
+    output_names: list with the names of the outputs, or None.
+    owner: the function of the network, for messages.
+
+  Raises:
+    ValueError: the loss or the metrics do not fit.
+  """
+  try:
+    judge = ensemble_model.Judge(
+        arguments, [split.held_out for split in splits], predictions,
+        output_names)
+    for fold, split in enumerate(splits):
+      values = judge.values(*(
+          [array if array is None else np.resize(
+              array, [len(split.held_out), *array.shape[1:]])
+           for array in arrays_of_outputs]
+          for arrays_of_outputs in predictions[1:]), fold=fold)
+  except Exception as error:
+    # A train_step of the user may need no labels, as that of an autoencoder.
+    problem = ("loss or metrics cannot judge" if len(
+        splits[0].layout().structure) > 1 else
+               "y=None, and loss and metrics need labels, such as x, to judge")
+    raise ValueError(f"{problem} the outputs of {owner}: "
+                     f"{messages.one_line(error)}") from error
+  if "val_loss" not in values:
+    raise ValueError(f"loss={messages.describe(arguments.loss)} gives no value."
+                    )
+  return judge
+
+
+def check_recorded_loss(directory: files.Directory, judge: ensemble_model.Judge
+                       ) -> None:
+  """Raises a ValueError if networks were judged by another loss than now.
+
+  A loss may differ by a global, a closure or its code, which no digest tells.
+  """
+  recorded = directory.read(files.ENSEMBLE)
+  for member in (recorded or {"members": []})["members"]:
+    for network in member["networks"]:
+      key = files.NetworkKey(*network["network"])
+      folder = directory.folder(key)
+      if folder.finished_record() is None:
+        continue
+      predictions = folder.predictions()
+      before, now = network["values"]["val_loss"], judge.values(
+          predictions.outputs, predictions.masks, fold=key.fold)["val_loss"]
+      if not np.isclose(before, now, 1e-3, 1e-6, equal_nan=True):
+        raise ValueError(
+            f"directory={str(directory.path)!r} has a search with something "
+            f"else: loss or held-out data give {key.name!r} val_loss {now:.4g} "
+            f"now, and gave {before:.4g} before. Give the original arguments, "
+            "or another directory.")
+      return
+
+
+def _check_sizes(owner, model, splits):
+  """Raises an error if a model of fixed batches does not fit each fold."""
+  size = models_lib.fixed_size(model)
+  if size is not None and len(splits) > 1 and any(
+      split.layout().size is None or split.held_out.layout(size).size is None
+      for split in splits):
+    raise ValueError(
+        f"folds={len(splits)}: {owner} takes batches of {size} rows: expected "
+        "folds whose rows, and the rows outside of them, divide by it.")
+
+
+class _OuterVariables:
+  """Variables of layers that were made outside of the functions."""
+
+  def __init__(self):
+    # By the id of a variable: a reference to it, the function that has it, and
+    # whether this function's networks change it while they train.
+    self._known: dict[int, tuple] = {}
+
+  def check(self, owner: str, model: Any, again: Any, x: Any,
+            is_repeated: bool) -> None:
+    """Raises an error if networks would change a variable of each other.
+
+    Args:
+      owner: the function in messages.
+      model, again: the models of two calls of the function.
+      x: some rows.
+      is_repeated: whether several networks of the function train.
+    """
+    outer = _outer_variables(model, again)
+    changed = {id(variable) for variable in (
+        *again.trainable_variables, *again.metrics_variables,
+        *_changed_by_call(again, outer, x))}
+    for variable in outer:
+      reference, other, is_changed = self._known.get(
+          id(variable), (lambda: None, None, False))
+      is_shared = reference() is variable
+      if is_shared and is_changed or id(variable) in changed and (
+          is_shared or is_repeated):
+        raise ValueError(
+            f"{owner} has the variable {variable.path} of "
+            f"{other if is_shared else 'another call'}, and networks change "
+            "it while they train: expected a variable of its own. Make its "
+            "layer in the function, or set trainable=False.")
+      self._known[id(variable)] = (
+          weakref.ref(variable), owner, id(variable) in changed)
+
+
+def _outer_variables(model, again):
+  """Returns the variables that two models of a function have in common."""
+  ids = {id(variable) for variable in (
+      *model.variables, *model.metrics_variables)}
+  return [variable for variable in (
+      *again.variables, *again.metrics_variables) if id(variable) in ids]
+
+
+def _changed_by_call(model, variables, x):
+  """Returns which of some variables a call of a model changes in training."""
+  before = list(map(keras.ops.convert_to_numpy, variables))
+  if variables:
+    model(x, training=True)
+  changed = []
+  for variable, value in zip(variables, before):
+    if not np.array_equal(keras.ops.convert_to_numpy(variable), value):
+      changed.append(variable)
+      variable.assign(value)
+  return changed
+
+
+def _check_again(network, again, x, outputs):
+  """Raises an error if a function does not build the same model again.
+
+  So `search.model` is built. `outputs` are predictions for `x`.
+  """
+  task, model = network.task, network.model
+  late = [variable.path for variable in model.weights[len(again.weights):]]
+  if late:
+    raise ValueError(
+        f"{task.owner} has variables that its train_step alone makes, such as "
+        f"{late[0]}: expected variables that a call makes, too, because a file "
+        "has all. Build their layers in the function.")
+  again.set_weights(model.get_weights())
+  if not ensemble_model.predicts(again, x, outputs):
+    raise ValueError(_OTHER_MODEL.format(
+        task.owner, "with the same weights its predictions differ"))
+  try:
+    ensemble_model.ensemble(
+        [ensemble_model.EnsembleMember(task.key.name, 1., again)],
+        network.layouts[0], models_lib.CompileArguments(loss="mse"), None)
+  except Exception as error:
+    raise ValueError(f"{task.owner} cannot be a part of search.model: "
+                     f"{messages.one_line(error)}") from error
+
+
+def _compile_config(model):
+  """Returns what a model is compiled with, but for its optimizer.
+
+  A user's schedule of learning rates needs no config to train.
+  """
+  optimizers = [optimizer for optimizer in (
+      model.optimizer, getattr(model.optimizer, "inner_optimizer", None))
+                if isinstance(optimizer, keras.optimizers.Optimizer)]
+  for optimizer in optimizers:
+    optimizer.get_config = dict
+  try:
+    with models_lib.without_warnings():
+      return model.get_compile_config()
+  finally:
+    for optimizer in optimizers:
+      del optimizer.get_config
+
+
+def _compare_loss(before, owner, model):
+  """Returns the owner, a text, and the compile arguments of the first model.
+
+  Raises an error if this model is compiled with another loss.
+  """
+  loss = model.loss
+  config = _compile_config(model)
+  weights = config.get("loss_weights")
+  # A user's function has no options to compare: it must be the same object.
+  text = models_lib.text_of([loss, weights], lambda value: str(id(value)))
+  if before is not None and before[1] != text:
+    raise ValueError(
+        f"loss=None: {before[0]} is compiled with "
+        f"{messages.describe(before[2])}, and {owner} with "
+        f"{messages.describe(loss)} of other values, or with other "
+        "loss_weights: give the loss that compares them. Each trains with its "
+        "own.")
+  return before or (
+      owner, text, loss, _read_metrics(owner, config, "metrics"), weights,
+      _read_metrics(owner, config, "weighted_metrics"))
+
+
+def _read_metrics(owner, config, name):
+  """Returns an argument of `Model.compile`, or None for what Keras cannot read.
+  """
+  try:
+    return keras.saving.deserialize_keras_object(
+        config.get(name), safe_mode=False)
+  except Exception as error:  # Of the user.  # pylint: disable=broad-except
+    log.warning("Ensembles are not evaluated by the compiled %s of %s: %s Give "
+                "EnsembleSearch the loss and the metrics.", name, owner,
+                messages.one_line(error))
+    return None
+
+
+def _check_floats(owner, predictions):
+  """Raises an error if a model has an output that has no mean."""
+  for array in predictions.outputs:
+    if array.dtype.kind not in "fc":
+      raise ValueError(
+          f"{owner} returns an output of the type {array.dtype.name}: expected "
+          "floats, because an ensemble is the mean of its members' outputs. "
+          "Leave this output out, and compute it from those of search.model.")
+
+
+def _check_same(owner, predictions, other_owner, others):
+  """Raises an error if two models predict other structures or shapes."""
+  if _shapes(predictions) != _shapes(others):
+    raise ValueError(
+        f"{other_owner} returns {_describe_outputs(others)}, and {owner} "
+        f"{_describe_outputs(predictions)}: expected the same, because an "
+        "ensemble is their mean.")
+  if [mask is None for mask in predictions.masks] != [
+      mask is None for mask in others.masks]:
+    raise ValueError(
+        f"The outputs of {other_owner} and {owner} are masked in only one of "
+        "them: expected the same. Give sample_weight of each timestep, and "
+        "remove the mask from the output.")
+
+
+def _shapes(predictions):
+  """Returns the shapes of the outputs of a model, in their structure."""
+  outputs = iter(predictions.outputs)
+  return keras.tree.map_structure(
+      lambda _: str([None, *next(outputs).shape[1:]]), predictions.structure)
+
+
+def _describe_outputs(predictions):
+  """Returns the outputs of a model: "[None, 3]" for a single output."""
+  return str(_shapes(predictions)).replace("'", "")
+
+
+def _check_range(owner, outputs, loss):
+  """Checks that outputs are probabilities, where a loss of Keras says so."""
+  keras_loss = keras.losses.get(loss) if isinstance(loss, str) else loss
+  name = getattr(keras_loss, "__name__", type(keras_loss).__name__)
+  known = next((kind for kind in _OF_PROBABILITIES
+                if kind.lower() == name.replace("_", "").lower()), None)
+  if known is None or getattr(keras_loss, "get_config", dict)().get(
+      "from_logits", False) or all(
+          (array >= -1e-3).all() and (array <= 1.001).all()
+          for array in outputs):
+    return
+  raise ValueError(
+      f"{owner} returns numbers that are not probabilities, and the loss "
+      f"{known} takes probabilities: end the model in a softmax or a sigmoid, "
+      f"or give keras.losses.{known}(from_logits=True).")
+
+
+def _check_values(network, split):
+  """Raises an error about NaN in the data, unless the model can take NaN."""
+  for kind, rows in (("", getattr(split, "trained", None)),
+                     ("held-out ", split.held_out)):
+    wrong = rows and rows.not_finite
+    if wrong and not np.isfinite(network.loss_of(wrong[1])):
+      raise ValueError(
+          f"{kind}{wrong[0]}, and the loss of {network.task.owner} is not "
+          "finite: expected finite numbers. Leave these rows out, or fill "
+          "them, for example with numpy.nan_to_num.")
+
+
+def _check_labels(network, split):
+  """Raises an error about the least or greatest label that trains.
+
+  Those of held-out rows are judged before the first step anyway. The loss may
+  refuse a class, or be NaN of it on a GPU.
+  """
+  trained = getattr(split, "trained", None)
+  if trained is None:
+    return
+  (extremes, judged) = (
+      arrays.extreme_labels((*rows.batch, None)[1], rows.numbers)
+      if isinstance(rows, rows_lib.Rows) else []
+      for rows in (trained, split.held_out))
+  if not extremes or len(extremes) == len(judged) and all(
+      least[0] >= other_least[0] and greatest[0] <= other_greatest[0]
+      for (least, greatest), (other_least, other_greatest) in zip(
+          extremes, judged)):
+    return
+  numbers = [number for pair in extremes for _, number in pair]
+  # Other rows, too: a loss may look at a whole batch.
+  if not np.isfinite(network.loss_of(trained.select(np.append(
+      numbers, trained.numbers[:rows_lib.CHECK_SIZE]).astype(np.int32)))):
+    raise ValueError(
+        f"y has labels from {min(least[0] for least, _ in extremes)} to "
+        f"{max(greatest[0] for _, greatest in extremes)}, and the loss of "
+        f"{network.task.owner} is not finite: expected labels that the loss "
+        "takes, such as one for each output of the model, from 0 on.")

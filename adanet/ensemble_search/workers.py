@@ -1,0 +1,510 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the workers of an executor get, check and train.
+
+A search is sent by two files in its directory: `functions.pickle` has what the
+user's program has made, such as the functions of models with all that they
+refer to, and `data.pickle` has the arrays. A process reads each file once.
+
+A worker imports modules anew. What the program has changed in a module since,
+such as a layer that was adapted, is missing there, and no pickle can tell. So
+each worker compares the `Signature` of the model that it builds with the
+program's.
+"""
+
+from concurrent import futures
+import dataclasses
+import functools
+import io
+import json
+import mmap
+import os
+import pickle
+import socket
+from typing import Any, NamedTuple
+import uuid
+import zlib
+
+from adanet import forks
+from adanet import messages
+from adanet import tf_compat
+from adanet.ensemble_search import files
+from adanet.ensemble_search import models
+from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import rows as rows_lib
+from adanet.tf_compat import runtime
+import cloudpickle
+import numpy as np
+
+keras: Any = tf_compat.keras_3
+_DATA, _FUNCTIONS = "data.pickle", "functions.pickle"
+_MODULES = ("A worker imports modules anew, without what the program has "
+            "changed in them")
+_ended = network_lib.EndedNetworks()  # Of this process.
+# Pairs of what was sent and of a function whose model this process has checked.
+_checked: set[tuple[str, str]] = set()
+# Kinds of processors differ by less.
+_RELATIVE, _ABSOLUTE = 1e-3, 1e-5
+_FREQUENCY = 1.618  # Of a wave that tells one order of numbers from another.
+
+
+class SignedPart(NamedTuple):
+  """A config, a variable, a table, a log or an output of a model.
+
+  Attributes:
+    name: str, the path of a variable, or another name.
+    exact: list of what is equal in equal parts.
+    numbers: list of what is about equal; empty where `exact` tells all.
+  """
+  name: str
+  exact: list
+  numbers: list[float]
+
+  def equals(self, other: "SignedPart") -> bool:
+    return self.exact == other.exact and np.allclose(
+        self.numbers, other.numbers, _RELATIVE, _ABSOLUTE, equal_nan=True)
+
+
+class Signature(NamedTuple):
+  """A few numbers of a new model, whose variables follow from a seed.
+
+  Attributes:
+    configs: list with the `SignedPart` of the config of each layer, of the
+      model and of the optimizer; None for what has no config.
+    values: list with the `SignedPart` of each variable and each lookup table;
+      None for what each new model has differently.
+    results: dict from the name of a log or an output to its `SignedPart`, for
+      some held-out rows.
+  """
+  configs: list[SignedPart | None]
+  values: list[SignedPart | None]
+  results: dict[str, SignedPart]
+
+
+def sign(model: Any, batch: tuple) -> Signature:
+  """Returns the signature of a new model; the model is built, and stays as new.
+
+  Args:
+    model: `keras.Model`, compiled.
+    batch: `(x, y, weights)` or its beginning, of held-out rows.
+  """
+  if not model.built:
+    model(batch[0])
+  trainable = set(map(id, model.trainable_variables))
+  values: list[SignedPart | None] = [_sign_array(
+      variable.path, keras.ops.convert_to_numpy(variable),
+      id(variable) in trainable) for variable in model.variables]
+  layers = list(models.list_layers(model))
+  values += [_sign_array(layer.name, np.array(layer.get_vocabulary(), str))
+             for layer in layers if hasattr(layer, "get_vocabulary")]
+  results: dict[str, Any] = {}
+  try:
+    with models.kept_states(model):
+      for i, output in enumerate(keras.tree.flatten(
+          keras.Model.predict_step(model, batch[:1]))):
+        results[f"output {i + 1}"] = output
+      model.reset_metrics()
+      results |= model.test_step(batch)
+  except Exception:  # Some steps need a graph.  # pylint: disable=broad-except
+    pass
+  return Signature([
+      *(_sign_config(repr(layer.name), layer) for layer in layers),
+      _sign_config("model", model), _sign_config("optimizer", model.optimizer)
+  ], values, {name: _sign_array(name, np.asarray(value))
+              for name, value in results.items()
+              if not isinstance(value, dict)})
+
+
+def _sign_config(name, owner):
+  """Returns the `SignedPart` of a config, or None for an object without."""
+  try:
+    with models.without_warnings():
+      text = models.number_anew(json.loads(json.dumps(
+          owner and owner.get_config(),
+          default=keras.saving.serialize_keras_object)))
+  except Exception:  # Of a user's class.  # pylint: disable=broad-except
+    return None
+  return SignedPart(name, [zlib.crc32(text.encode())], [])
+
+
+def _sign_array(name, array, *exact):
+  exact = [*exact, list(array.shape)]
+  if array.dtype.kind not in "fV":  # bfloat16 is "V".
+    return SignedPart(name, [*exact, zlib.crc32(np.ascontiguousarray(
+        array).tobytes())], [])
+  values = array.astype(np.float64).reshape(-1)
+  scale = 1 / max(1, values.size) ** .5
+  return SignedPart(name, exact, [
+      float(values @ np.cos(_FREQUENCY * np.arange(values.size))) * scale,
+      float(np.linalg.norm(values)) * scale])
+
+
+def common_signature(signature: Signature, other: Signature) -> Signature:
+  """Returns what two new models of a function under one seed have in common.
+
+  A function may draw values that no seed fixes.
+  """
+  return Signature(
+      _common_parts(signature.configs, other.configs),
+      _common_parts(signature.values, other.values),
+      {name: part for name, part in signature.results.items()
+       if name in other.results and part.equals(other.results[name])})
+
+
+def _common_parts(parts, others):
+  return [part if part is not None and other is not None and (
+      part.equals(other)) else None for part, other in zip(parts, others)]
+
+
+def difference(expected: Signature, signature: Signature) -> str:
+  """Returns in words what differs from the model of the program, or ""."""
+  for part, own in zip(expected.configs, signature.configs):
+    if part is not None and own is not None and not part.equals(own):
+      kind = "" if part.name in ("model", "optimizer") else "layer "
+      return f"the {kind}{part.name} has another config"
+  if len(expected.values) != len(signature.values):
+    return (f"it has {len(signature.values)} variables, and "
+            f"{len(expected.values)} in the program")
+  for part, own in zip(expected.values, signature.values):
+    if part is not None and not part.equals(own):
+      return f"the layer {part.name.split('/')[-2:][0]!r} has other values"
+  for name, part in expected.results.items():
+    own = signature.results.get(name)
+    if own is not None and not part.equals(own):
+      return f"{name} of held-out rows has other values" + "".join(
+          f": {number:.4g}, and {other:.4g} in the program"
+          for number, other in zip(own.numbers[:1], part.numbers))
+  return ""
+
+
+class SentSearch(NamedTuple):
+  """What the program has made, and workers cannot make themselves.
+
+  Attributes:
+    functions: dict from a name to the function of a model.
+    arguments: `CompileArguments` for models that are not compiled.
+    callbacks: as the user gave them.
+    source: the `BatchSource` of `x`, or None for arrays.
+    held_out: the `BatchSource` of `validation_data` that is too large to keep,
+      or None.
+    seed, epochs, patience: int, of all networks.
+    settings: dict, `models.settings` of the program.
+    specs: str, tells the batches of `x`; "" for arrays.
+  """
+  functions: dict[str, Any]
+  arguments: models.CompileArguments
+  callbacks: Any
+  source: Any
+  held_out: Any
+  seed: int
+  epochs: int
+  patience: int
+  settings: dict[str, Any]
+  specs: str
+
+  def task(self, key: files.NetworkKey, copies: bool
+          ) -> network_lib.NetworkTask:
+    return network_lib.NetworkTask(
+        key, self.functions[key.function], self.arguments, self.seed,
+        self.callbacks, self.epochs, self.patience, copies)
+
+  def by_argument(self) -> dict[str, Any]:
+    """Returns what a user gave, by the names of the arguments."""
+    return {
+        **{f"models[{name!r}]": function
+           for name, function in self.functions.items()},
+        **self.arguments._asdict(), "callbacks": self.callbacks,
+        "x": self.source, "validation_data": self.held_out}
+
+
+class WorkerTask(NamedTuple):
+  """What an executor sends for a network: some hundred bytes.
+
+  Attributes:
+    number: int, which of the tasks this is: workers that see the same GPUs
+      begin with different GPUs.
+    key: `NetworkKey`.
+    directory: str, the folder of the search.
+    sent: str, the name of the sent files: another name for each call of `fit`.
+    copies: bool, see `models.build_model`.
+    signed: the key of a network of the function, and the `Signature` of the
+      model that the program has built for this network.
+  """
+  number: int
+  key: files.NetworkKey
+  directory: str
+  sent: str
+  copies: bool
+  signed: tuple[files.NetworkKey, Signature]
+
+
+class _Pickler(cloudpickle.Pickler):
+  """Writes functions with what they refer to, as Dask and Ray send them.
+
+  A memmap stays in the user's own file, and an object of Keras gets the user's
+  classes that are in the object.
+  """
+
+  def reducer_override(self, obj):
+    if isinstance(obj, np.memmap):
+      reduced = _reduce_memmap(obj)
+      if reduced is not None:
+        return reduced
+    elif isinstance(obj, keras.Layer):
+      classes = {type(layer).__name__: type(layer)
+                 for layer in (obj, *models.list_layers(obj))
+                 if not type(layer).__module__.startswith("keras.")}
+      if classes or not obj.trainable:
+        return _load_layer, (*obj.__reduce__(), classes, obj.trainable)
+    return super().reducer_override(obj)
+
+
+def _load_layer(load, arguments, classes, trainable):
+  with keras.saving.custom_object_scope(classes):
+    layer = load(*arguments)
+  if not trainable:  # Keras keeps this of layers without layers alone.
+    layer.trainable = False
+  return layer
+
+
+def _reduce_memmap(array):
+  """Returns how to map a file, or a part of it, again; None if it is no file.
+
+  Changes of a copy-on-write map are in no file.
+  """
+  root = array
+  while isinstance(root.base, np.ndarray):
+    root = root.base
+  if not array.size or not isinstance(root.base, mmap.mmap) or (
+      array.mode == "c" or not array.filename or
+      not os.path.exists(array.filename)):
+    return None
+  begin = array.__array_interface__["data"][0]
+  spans = [(size - 1) * stride for size, stride in zip(
+      array.shape, array.strides)]
+  low = begin + sum(span for span in spans if span < 0)
+  high = begin + sum(span for span in spans if span > 0) + array.itemsize
+  start = root.offset + low - root.__array_interface__["data"][0]
+  return _map_file, (array.filename, array.dtype, array.shape, array.strides,
+                     start, high - low, begin - low)
+
+
+def _map_file(filename, dtype, shape, strides, start, size, begin):
+  mapped = np.memmap(filename, np.uint8, "r", start, size)
+  return np.ndarray(shape, dtype, mapped, begin, strides).view(np.memmap)
+
+
+@dataclasses.dataclass
+class SentFiles:
+  """The files of a search that the workers of an executor read.
+
+  Attributes:
+    directory: `Directory` of the search.
+    name: str, another name for each call of `fit`.
+    check: future of `check_worker`, by one of the workers.
+    signed: dict from a function to a key and a `Signature`, see `WorkerTask`.
+    has_data: bool, whether `data.pickle` is written.
+  """
+  directory: files.Directory
+  name: str
+  check: futures.Future
+  signed: dict[str, tuple[files.NetworkKey, Signature]] = dataclasses.field(
+      default_factory=dict)
+  has_data: bool = False
+
+  def send_data(self, splits: list) -> None:
+    """Writes the arrays of each split, once for all iterations."""
+    if not self.has_data:
+      _write(self.directory, _DATA, [
+          dataclasses.replace(split, source=None) for split in splits])
+      self.has_data = True
+
+  def worker_task(self, number: int, task: network_lib.NetworkTask
+                 ) -> WorkerTask:
+    return WorkerTask(number, task.key, str(self.directory.path), self.name,
+                      task.copies, self.signed[task.key.function])
+
+
+def send(directory: files.Directory, search: SentSearch, executor: Any
+        ) -> SentFiles:
+  """Writes what workers cannot make, and has a worker read the file.
+
+  Raises:
+    TypeError: `x` or `validation_data` is a dataset; or `executor` returns
+      something else than a future.
+    ValueError: another argument cannot be sent.
+  """
+  for source in (search.source, search.held_out):
+    if source is not None and isinstance(
+        source.dataset, tf_compat.v2.data.Dataset):
+      raise TypeError(f"{source.name} is a tf.data.Dataset, which an executor "
+                      "cannot send: give a function that makes the dataset.")
+  try:
+    _write(directory, _FUNCTIONS, search)
+  except Exception as error:
+    for name, value in search.by_argument().items():
+      try:
+        _Pickler(io.BytesIO()).dump(value)
+      except Exception as cause:
+        raise ValueError(
+            f"{name} cannot be sent to a worker of executor: "
+            f"{messages.one_line(cause)} Make in the function what the "
+            "function refers to, such as locks, open files and datasets."
+        ) from cause
+    raise ValueError("The search cannot be sent to a worker of executor: "
+                     f"{messages.one_line(error)}") from error
+  name = uuid.uuid4().hex
+  return SentFiles(directory, name, submit(
+      executor, check_worker, str(directory.path), name))
+
+
+def _write(directory, name, value):
+  with files.atomic_write(directory.path / name) as temporary:
+    with open(temporary, "wb") as file:
+      _Pickler(file).dump(value)
+
+
+@functools.lru_cache(maxsize=1)
+def _read_functions(directory, sent):
+  """Returns the `SentSearch` of a directory."""
+  del sent  # Another name for each call of fit.
+  path = os.path.join(directory, _FUNCTIONS)
+  try:
+    with open(path, "rb") as file:
+      return pickle.load(file)
+  except FileNotFoundError as error:
+    raise ValueError(
+        f"directory={directory!r} is not seen by process {os.getpid()} on "
+        f"{socket.gethostname()}, a worker of executor: expected a folder that "
+        "all workers see.") from error
+  except Exception as error:
+    raise ValueError(
+        "A worker of executor cannot read the functions of the search: "
+        f"{messages.one_line(error)} Install what is missing on the workers, "
+        "or call cloudpickle.register_pickle_by_value with your own module."
+    ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def _read_data(directory, sent):
+  """Returns the splits of a search, whose tensors this process has once."""
+  search = _read_functions(directory, sent)
+  with open(os.path.join(directory, _DATA), "rb") as file:
+    splits = pickle.load(file)
+  for split in splits:
+    split.source = search.source
+    if search.held_out is not None:
+      split.held_out.source = search.held_out
+  return splits
+
+
+def specs_of(source: Any) -> str:
+  """Returns a text that tells the batches of a `BatchSource`; "" for None."""
+  return "" if source is None else ", ".join(
+      f"{spec.dtype.name} {spec.shape}" for spec in source.layout.specs)
+
+
+def check_executor(executor: Any) -> Any:
+  """Returns the executor to use for an argument `executor`, or None.
+
+  Raises:
+    TypeError: the argument is no executor.
+    ValueError: the workers of the executor are forks.
+  """
+  if executor is None:
+    return None
+  if not isinstance(executor, type) and callable(
+      getattr(executor, "get_executor", None)):
+    executor = executor.get_executor()  # A Client of Dask.
+  if isinstance(executor, type) or not callable(
+      getattr(executor, "submit", None)):
+    raise TypeError(
+        f"executor={messages.describe(executor)}: expected an object with the "
+        "interface of concurrent.futures.Executor, such as a "
+        "ProcessPoolExecutor.")
+  forks.check_executor(executor)
+  return executor
+
+
+def submit(executor: Any, function: Any, *arguments: Any) -> futures.Future:
+  """Returns the future of a call by a worker.
+
+  Raises:
+    TypeError: `executor` returns something else than a future.
+  """
+  future = executor.submit(function, *arguments)
+  if not isinstance(future, futures.Future):
+    raise TypeError(
+        f"executor={messages.describe(executor)} returned "
+        f"{messages.describe(future)} from submit: expected a "
+        "concurrent.futures.Future, as the executors of concurrent.futures, "
+        "loky, Dask and mpi4py return.")
+  return future
+
+
+def check_worker(directory: str, sent: str) -> None:
+  """Raises an error in a worker that cannot train; see `train_network`."""
+  forks.check_process()
+  runtime.grow_gpu_memory()
+  search = _read_functions(directory, sent)
+  models.set_settings(search.settings)
+  specs = specs_of(search.source)
+  if specs != search.specs:
+    raise ValueError(
+        f"x makes other batches in a worker than in the program: {specs}, and "
+        f"{search.specs} in the program. {_MODULES}: give the function what it "
+        "needs.")
+
+
+def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
+  """Trains a network in a worker of an executor.
+
+  Returns:
+    The record; None if the search was stopped.
+
+  Raises:
+    RuntimeError: TensorFlow would hang in this process.
+    ValueError: the worker builds another model than the program, or the
+      training fails.
+  """
+  path, sent = worker_task.directory, worker_task.sent
+  check_worker(path, sent)
+  search = _read_functions(path, sent)
+  task = search.task(worker_task.key, worker_task.copies)
+  directory = files.Directory(path)
+  folder = directory.folder(task.key)
+  record = folder.finished_record()
+  if record is not None or directory.is_stopping():
+    return record
+  splits = _read_data(path, sent)
+  _check_model(worker_task, search, splits)
+  key = (path, sent, task.key.function)
+  split = splits[task.key.fold]
+  with rows_lib.worker_device(worker_task.number) as device:
+    network = _ended.borrow(key, task, split, device) or (
+        network_lib.Network(task, split, device))
+    network.begin(folder)
+    record = network.train(directory.is_stopping)
+  if record is not None and (task.key.folds > 1 or task.key.iteration):
+    _ended.add(key, network)
+  return record
+
+
+def _check_model(worker_task, search, splits):
+  """Checks once for each function that it builds the program's model."""
+  key, expected = worker_task.signed
+  if (worker_task.sent, key.function) in _checked:
+    return
+  task = search.task(key, worker_task.copies)
+  with task.seeded():
+    model = task.build_model()
+    signature = sign(model, rows_lib.first_batch(
+        splits[key.fold].held_out,
+        models.fixed_size(model) or rows_lib.CHECK_SIZE))
+  problem = difference(expected, signature)
+  if problem:
+    raise ValueError(
+        f"{task.owner} makes another model in a worker than in the program: "
+        f"{problem}. {_MODULES}: make, adapt or load in the function, or in "
+        "its module, what the model needs.")
+  _checked.add((worker_task.sent, key.function))

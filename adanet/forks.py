@@ -1,0 +1,63 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Forked processes, in which TensorFlow hangs if it has started before.
+
+The threads of TensorFlow do not survive a fork. A process that was forked
+before TensorFlow has started, such as by a server of forks, can train.
+"""
+
+import multiprocessing
+import os
+import sys
+from typing import Any
+
+from adanet.tf_compat import tensorflow_internals
+
+_FIX = ("Give spawned processes, in a program with if __name__ == "
+        "\"__main__\": ProcessPoolExecutor(2, "
+        "multiprocessing.get_context(\"spawn\")). loky and Dask work, too.")
+
+
+def _is_fork_of_pool():
+  process = multiprocessing.current_process()
+  return isinstance(process, multiprocessing.get_context("fork").Process) and (
+      not isinstance(process, multiprocessing.get_context("forkserver").Process))
+
+
+# A pool may have forked this process before it imported adanet.
+_can_train = not (_is_fork_of_pool() and tensorflow_internals.has_started())
+
+
+def _after_fork():
+  global _can_train
+  if tensorflow_internals.has_started():
+    _can_train = False
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def check_process() -> None:
+  """Raises a RuntimeError in a process in which TensorFlow would hang."""
+  if not _can_train:
+    raise RuntimeError(
+        f"Process {os.getpid()} was forked from a program in which TensorFlow "
+        f"had started, and TensorFlow hangs in such a process. {_FIX}")
+
+
+def check_executor(executor: Any) -> None:
+  """Raises a ValueError about a pool whose processes cannot train."""
+  context = getattr(executor, "_mp_context", None)
+  if context is None:
+    return
+  kind = type(executor).__name__
+  if context.get_start_method() == "fork":
+    raise ValueError(
+        f"executor: the workers of this {kind} are forks of the program, in "
+        f"which TensorFlow hangs. {_FIX}")
+  main = sys.modules["__main__"]
+  path = getattr(main, "__file__", None)
+  if path and main.__spec__ is None and not os.path.exists(path):
+    raise ValueError(
+        f"executor: the workers of this {kind} import the program's main "
+        f"module, and {path!r} is no file. Put the program into a file.")

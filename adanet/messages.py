@@ -1,0 +1,37 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What messages say of a value, an error and many names, in one line."""
+
+import re
+from typing import Any, Iterable
+
+_MAX_VALUE, _MAX_ERROR = 60, 2000
+
+
+def describe(value: Any) -> str:
+  """Returns a short description of a value of the user's."""
+  text = repr(value)
+  if isinstance(value, (str, int, float, bool, type(None))):
+    return text if len(text) <= _MAX_VALUE else text[:_MAX_VALUE] + "..."
+  is_long = len(text) > _MAX_VALUE or text.startswith("<") or "\n" in text
+  return f"a value of type {type(value).__name__}" if is_long else text
+
+
+def one_line(error: BaseException) -> str:
+  """Returns the text of an error in one line, without where it was raised."""
+  text = str(error.args[0] if isinstance(error, KeyError) and error.args
+             else error)
+  if "Detected at node" in text:
+    # TensorFlow's reason comes last, after a line for each function.
+    text = text.split("\n\n")[-1]
+  text = re.split(r"\[\[\{\{node| \[Op:", text)[0]
+  text = " ".join(re.sub(r"\x1b\[\d*m", "", text).split())
+  text = text or type(error).__name__
+  return text if len(text) < _MAX_ERROR else text[:_MAX_ERROR] + " ..."
+
+
+def list_names(names: Iterable[Any], most: int = 3) -> str:
+  """Returns the first names: "a, b, c and 4 more"."""
+  texts = list(map(str, names))
+  return ", ".join(texts[:most]) + (
+      f" and {len(texts) - most} more" if len(texts) > most else "")

@@ -1,0 +1,74 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Callbacks that change what Keras reads before, while and after it trains."""
+
+from adanet import tf_compat
+from adanet.testing import keras_kinds
+import numpy as np
+
+keras = tf_compat.keras_3
+
+
+class Penalized(keras.Model):
+  """Has a penalty whose weight `call` reads."""
+
+  def __init__(self):
+    super().__init__()
+    self.hidden = keras.layers.Dense(8, "tanh")
+    self.last = keras.layers.Dense(1)
+    self.weight = 5.
+
+  def call(self, inputs):
+    hidden = self.hidden(inputs)
+    self.add_loss(self.weight * keras.ops.mean(hidden ** 2))
+    return self.last(hidden)
+
+
+class _Callback(keras.callbacks.Callback):
+  """Changes what a callback may, by what it is told to do.
+
+  Attributes:
+    kind: str, one of `_CHANGED`.
+  """
+
+  def __init__(self, kind):
+    super().__init__()
+    self.kind = kind
+
+  def on_train_begin(self, logs=None):
+    if self.kind == "trainable":
+      self.model.layers[0].trainable = False
+    elif self.kind == "clipnorm":
+      self.model.optimizer.clipnorm = 1e-3
+    elif self.kind == "attribute":
+      self.model.weight = 0.
+    elif self.kind == "rate":
+      self.model.optimizer.learning_rate = .02
+    elif self.kind == "stopped":
+      self.model.stop_training = True
+
+  def on_epoch_begin(self, epoch, logs=None):
+    if self.kind == "called":
+      self.model.optimizer.learning_rate = .01 / 2**epoch
+    self.model.stop_training |= self.kind == "one_step" and epoch == 1
+
+  def on_epoch_end(self, epoch, logs=None):
+    if self.kind == "called":
+      self.model.layers[-1].bias.assign_add([.01])
+      logs["val_more"] = logs["val_loss"] + 1
+      self.model.stop_training = epoch == 1
+    elif self.kind == "logs":
+      logs.update(text="a", count=np.int64(epoch), several=np.arange(2.),
+                  val_loss=float(epoch))  # The first epoch is the best.
+    elif self.kind == "nan":
+      logs["val_loss"] = float(epoch or "nan")
+
+
+_CHANGED = ("called", "trainable", "clipnorm", "attribute", "rate", "logs",
+            "nan", "stopped", "one_step")
+CALLBACKS = keras_kinds.Group(
+    {kind: Penalized if kind == "attribute" else keras_kinds.dense()
+     for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
+    {"callbacks": lambda name: [
+        _Callback(name.split(",")[0]),
+        keras.callbacks.ReduceLROnPlateau(patience=1)]}, loads=False)
