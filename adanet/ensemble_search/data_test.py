@@ -51,8 +51,8 @@ class _Fails(_Batches):
     raise TimeoutError("no file")
 
 
-def _source(given, class_weight=None, seed=1, **kwargs):
-  return data.BatchSource("x", given, class_weight, seed, **kwargs)
+def _source(dataset, class_weight=None, seed=1, **kwargs):
+  return data.BatchSource("x", dataset, class_weight, seed, **kwargs)
 
 
 def _rows(calls):
@@ -183,8 +183,8 @@ class BatchSourceTest(parameterized.TestCase):
       (tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(4), 8),
       (lambda: tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(4).filter(
           lambda x, y: True), None))
-  def test_steps(self, given, expected):
-    self.assertEqual(expected, _source(given).steps())
+  def test_steps(self, dataset, expected):
+    self.assertEqual(expected, _source(dataset).steps())
 
 
 class HeldOutBatchesTest(parameterized.TestCase):
@@ -203,13 +203,13 @@ class HeldOutBatchesTest(parameterized.TestCase):
       held_out = data.HeldOutBatches(_source(lambda: iter(batches)))
       self.assertLen(held_out, len(x))
       self.assertEqual(is_kept, held_out.source is None)
-      found = _rows(held_out.chunks(size))
+      actual = _rows(held_out.chunks(size))
       np.testing.assert_equal(
-          found[0], _rows([held_out.first_chunk(size)])[0])
+          actual[0], _rows([held_out.first_chunk(size)])[0])
     np.testing.assert_array_equal(x[:, :1], held_out.labels()[0])
     np.testing.assert_equal(
         [[part, part[:, :1]] for part in np.split(
-            x, np.arange(size, len(x), size))], found)
+            x, np.arange(size, len(x), size))], actual)
     self.assertEqual(None if len(x) % size else size,
                      held_out.layout(size).size)
 

@@ -68,10 +68,10 @@ def _divided_cpu():
 
 def _names_of_worker():
   # TensorFlow takes the name of a device that is not there for another one.
-  found = [one.name for one in tf.config.list_logical_devices("CPU")[1:]]
-  if found != _DEVICES:
-    raise RuntimeError(f"the CPU is not divided: {found}")
-  return found
+  names = [device.name for device in tf.config.list_logical_devices("CPU")[1:]]
+  if names != _DEVICES:
+    raise RuntimeError(f"the CPU is not divided: {names}")
+  return names
 
 
 def _prepare_worker():
@@ -93,9 +93,9 @@ def _search(folder):
 
 def _figures(search):
   """Returns all that is to be equal."""
-  found = {one.name: one._replace(seconds=0., predict_seconds=0.)
-           for one in search.history.networks}
-  return found, search.history.ensemble, search.model.get_weights()
+  networks = {record.name: record._replace(seconds=0., predict_seconds=0.)
+              for record in search.history.networks}
+  return networks, search.history.ensemble, search.model.get_weights()
 
 
 def _name(device):
@@ -127,11 +127,11 @@ class _Seen:
         for name in ("_call", "finish", "begin"))
 
     def seen_called(this, function, flat, numbers):
-      found = called(this, function, flat, numbers)
+      outputs = called(this, function, flat, numbers)
       self.places[this.task.key.name].update(
-          _name(one.device) for one in (*flat, *tf.nest.flatten(found))
-          if one is not None)
-      return found
+          _name(tensor.device) for tensor in (*flat, *tf.nest.flatten(outputs))
+          if tensor is not None)
+      return outputs
 
     def seen_begin(this, folder):
       with self._lock:
@@ -145,7 +145,7 @@ class _Seen:
         self._alive[this.device] -= 1
       name = this.task.key.name
       self.networks[name] = this.device
-      self.places[name].update(_name(one.value.device) for one in (
+      self.places[name].update(_name(variable.value.device) for variable in (
           *this.model.variables, *this.model.metrics_variables,
           *this.model.optimizer.variables))
       return record
@@ -164,9 +164,9 @@ class DevicesTest(parameterized.TestCase):
     search = _search(folder or self.create_tempdir().full_path)
     seen = _Seen()
     with contextlib.ExitStack() as exits:
-      for one in (*seen.patches(), mock.patch.object(
+      for patch in (*seen.patches(), mock.patch.object(
           runtime, "gpu_names", lambda: names)):
-        exits.enter_context(one)
+        exits.enter_context(patch)
       search.fit(*data, **{**dict(epochs=4, patience=2, batch_size=16,
                                   verbose=0), **fit})
     return search, seen
@@ -174,9 +174,9 @@ class DevicesTest(parameterized.TestCase):
   def _check(self, search, name, **fit):
     """Checks that figures are those of networks that nobody places."""
     if name not in self.expected:
-      found, seen = self._fitted(names=[], **fit)
+      unplaced, seen = self._fitted(names=[], **fit)
       self.assertEqual({None}, set(seen.networks.values()))
-      self.expected[name] = _figures(found)
+      self.expected[name] = _figures(unplaced)
     np.testing.assert_equal(_figures(search), self.expected[name])
 
   def _check_places(self, seen):
@@ -217,7 +217,7 @@ class DevicesTest(parameterized.TestCase):
     search, _ = self._fitted()
     model = search.model
     self.assertEqual({"/device:CPU:0"}, {
-        _name(one.value.device) for one in model.variables})
+        _name(variable.value.device) for variable in model.variables})
     path = os.path.join(self.create_tempdir().full_path, "model.keras")
     model.save(path)
     np.testing.assert_array_equal(
@@ -263,40 +263,41 @@ class DevicesTest(parameterized.TestCase):
         files.NetworkKey(0, 0, "line", 1), line, models.CompileArguments(loss="mse"), 3, None,
         4, 2)
     ended = network.EndedNetworks()
-    one = network.Network(task, data[0], _DEVICES[0])
-    ended.add("line", one)
+    ended_network = network.Network(task, data[0], _DEVICES[0])
+    ended.add("line", ended_network)
     self.assertIsNone(ended.borrow("line", task, data[0], _DEVICES[1]))
-    self.assertIs(one, ended.borrow("line", task, data[0], _DEVICES[0]))
+    self.assertIs(ended_network,
+                  ended.borrow("line", task, data[0], _DEVICES[0]))
 
   def test_tensors_once_on_each_device(self):
     ragged = tf.ragged.constant([[1., 2.]] * 96)
     all_rows = rows.Rows(((X, ragged), Y), np.arange(96, dtype=np.int32))
-    some = all_rows.select(np.arange(9, dtype=np.int32))
-    found = {}
+    selected_rows = all_rows.select(np.arange(9, dtype=np.int32))
+    tensors = {}
     for device in _DEVICES:
       with rows.scope(device):
-        found[device] = all_rows.tensors()
-        self.assertIs(found[device], some.tensors())
-      x, given, y = found[device]
+        tensors[device] = all_rows.tensors()
+        self.assertIs(tensors[device], selected_rows.tensors())
+      x, ragged_x, y = tensors[device]
       self.assertEqual(
           [device, "/device:CPU:0", device],
-          [_name(one.device) for one in (x, given.flat_values, y)])
+          [_name(tensor.device) for tensor in (x, ragged_x.flat_values, y)])
     with rows.scope(_DEVICES[0]):
-      self.assertIs(found[_DEVICES[0]], some.tensors())
+      self.assertIs(tensors[_DEVICES[0]], selected_rows.tensors())
 
   def test_jit_compile_is_left_to_keras_on_gpus(self):
-    given = []
+    settings = []
 
     class Seen(keras.Sequential):
 
       def compile(self, *args, **kwargs):
-        given.append(kwargs["jit_compile"])
+        settings.append(kwargs["jit_compile"])
         super().compile(*args, **kwargs)
 
     for names in ([], _DEVICES):
       with mock.patch.object(runtime, "gpu_names", lambda names=names: names):
         models.build_model("name", Seen, models.CompileArguments(loss="mse"))
-    self.assertEqual([False, "auto"], given)
+    self.assertEqual([False, "auto"], settings)
 
   @parameterized.parameters(
       ([], [None], 0, None),

@@ -62,8 +62,8 @@ def fitted(directory, **fit):
 
 def _figures(search):
   """Returns all that is to be equal."""
-  networks = [one._replace(seconds=0., predict_seconds=0.)
-              for one in search.history.networks]
+  networks = [record._replace(seconds=0., predict_seconds=0.)
+              for record in search.history.networks]
   return networks + [search.history.ensemble] + search.model.get_weights()
 
 
@@ -138,29 +138,29 @@ class EngineTest(parameterized.TestCase):
 
     def counted():
       return batches().map(lambda x, y: (x, tf.ensure_shape(tf.numpy_function(
-          lambda one: read.append(1) or one, [y], tf.float32), [None, 1])))
+          lambda batch: read.append(1) or batch, [y], tf.float32), [None, 1])))
 
     fit = {"x": batches, "validation_data": counted, "epochs": 2, "patience": 9}
     expected = _figures(fitted(self.create_tempdir().full_path, **{
         **fit, "validation_data": batches}))
     with mock.patch.object(data, "_MAX_KEPT_BYTES", limit):
-      found = _figures(fitted(self.create_tempdir().full_path, **fit))
-    np.testing.assert_equal(expected, found)
+      actual = _figures(fitted(self.create_tempdir().full_path, **fit))
+    np.testing.assert_equal(expected, actual)
     # Once to look at all, twice to check two networks at a time, and to predict
     # when each network has ended.
     self.assertLen(read, 8 if limit else 5 * 8)
 
   def test_a_dataset_is_made_and_read_once(self):
-    made, read = [], []
+    calls, read = [], []
 
     def counted():
-      made.append(1)
+      calls.append(1)
       return batches().map(lambda x, y: (x, tf.ensure_shape(tf.numpy_function(
-          lambda one: read.append(1) or one, [y], tf.float32), [None, 1])))
+          lambda batch: read.append(1) or batch, [y], tf.float32), [None, 1])))
 
     fitted(self.create_tempdir().full_path, x=counted,
            validation_data=(X, Y), epochs=2, patience=9)
-    self.assertLen(made, 1)
+    self.assertLen(calls, 1)
     self.assertLen(read, 2 * 8)
 
   @parameterized.parameters(level.first([
@@ -191,7 +191,7 @@ class EngineTest(parameterized.TestCase):
     with mock.patch.object(network, "_SECS_OF_A_CALL", 0), mock.patch.object(
         engine.Stop, "is_set", lambda _: next(asked) >= count):
       fitted(folder, **data)
-    self.assertLess(sum(bool(one.ended) for one in
+    self.assertLess(sum(bool(record.ended) for record in
                         fitted_history(folder).networks), 2)
     self._check(fitted(folder, **data), **data)
 
@@ -203,8 +203,8 @@ class EngineTest(parameterized.TestCase):
     report = network.Network.end_epoch
     pressed = []
 
-    def end_epoch(one):
-      report(one)
+    def end_epoch(running_network):
+      report(running_network)
       if not pressed:
         pressed.append(1)
         os.kill(os.getpid(), signal.SIGINT)
@@ -215,7 +215,7 @@ class EngineTest(parameterized.TestCase):
         fitted(folder)
     self._check(fitted(folder))
     self.assertEqual(1, threading.active_count() - sum(
-        one.daemon for one in threading.enumerate()))
+        thread.daemon for thread in threading.enumerate()))
 
   @level.gate
   def test_a_killed_program(self):
@@ -329,7 +329,7 @@ class EngineTest(parameterized.TestCase):
                iterations=2)
     self.assertEqual(
         ["small", "big", "small (2)", "big (2)"],
-        [one.name for one in search.history.networks])
+        [record.name for record in search.history.networks])
 
   @level.gate
   def test_other_limits(self):
@@ -342,8 +342,8 @@ class EngineTest(parameterized.TestCase):
     stopped = self.create_tempdir().full_path
     fitted(stopped, epochs=10**6, patience=10**6, max_seconds=.5)
     search = fitted(stopped, epochs=1, patience=9)
-    for one in search.history.networks:
-      self.assertEqual("all epochs", one.ended)
+    for record in search.history.networks:
+      self.assertEqual("all epochs", record.ended)
 
   @parameterized.parameters(level.first([
       {"epochs": 1}, {"patience": 1}]))
@@ -356,7 +356,7 @@ class EngineTest(parameterized.TestCase):
             on_train_end=lambda logs: heard.append("end"))])
     folder = self.create_tempdir().full_path
     search = fitted(folder, **fit, max_seconds=.5)
-    self.assertFalse(any(one.ended for one in search.history.networks))
+    self.assertFalse(any(record.ended for record in search.history.networks))
     with self.assertRaisesRegex(ValueError, "^No network has finished yet"):
       print(search.model)
     self.assertEqual(["begin"] * len(search.history.networks), heard)

@@ -74,15 +74,15 @@ def _fitted(model, data, size, batch_size, callbacks):
   def of_rows(rows):
     # As Model.fit's own adapter reads rows of arrays.
     return in_tuples(data.trained.layout(1).pack(
-        _read(one, rows) for one in data.trained.tensors()))
+        _read(array, rows) for array in data.trained.tensors()))
 
   held_out, index = data.held_out, tf.constant(data.held_out.numbers)
-  given = held_out.layout(1).pack(
-      _read(one, index) for one in held_out.tensors())
+  validation_data = held_out.layout(1).pack(
+      _read(array, index) for array in held_out.tensors())
 
   def in_tuples(value):  # tf.data makes tensors of lists.
     if isinstance(value, dict):
-      return {key: in_tuples(one) for key, one in value.items()}
+      return {key: in_tuples(part) for key, part in value.items()}
     return tuple(map(in_tuples, value)) if isinstance(
         value, (list, tuple)) else value
 
@@ -92,8 +92,8 @@ def _fitted(model, data, size, batch_size, callbacks):
               # Else Model.fit counts a step more in each epoch.
               tf.data.experimental.assert_cardinality(
                   -(-count // batch_size))),
-      validation_data=given, validation_batch_size=size, epochs=_EPOCHS,
-      verbose=0, callbacks=[
+      validation_data=validation_data, validation_batch_size=size,
+      epochs=_EPOCHS, verbose=0, callbacks=[
           epoch, *callbacks, keras.callbacks.EarlyStopping(
               patience=_PATIENCE, restore_best_weights=True)]).history
 
@@ -149,7 +149,7 @@ class EqualityTest(parameterized.TestCase):
                    **group.fit}
       callbacks = arguments.pop("callbacks", None)
       data, _ = data_lib.split_data(group.x, group.y, **arguments)
-    networks = {one.name: one for one in search.history.networks}
+    networks = {network.name: network for network in search.history.networks}
     compiling = models.CompileArguments(
         group.search.get("optimizer", "adam"), group.loss,
         group.search.get("metrics"), group.search.get("loss_weights"))
@@ -172,10 +172,10 @@ class EqualityTest(parameterized.TestCase):
         path = os.path.join(self.create_tempdir().full_path, "m.weights.h5")
         model.save_weights(path)
         model.load_weights(path)
-        largest = max((np.abs(np.asarray(one, np.float64) - np.asarray(
-            other, np.float64)).max() for one, other in zip(
+        largest = max((np.abs(np.asarray(expected, np.float64) - np.asarray(
+            actual, np.float64)).max() for expected, actual in zip(
                 model.get_weights(), trained.get_weights())
-                       if one.size), default=0)
+                       if expected.size), default=0)
         self.assertLessEqual(largest, group.apart.get(name, 0))
         for i, logs in enumerate(network.epochs):
           for log, value in logs.items():
@@ -199,12 +199,12 @@ class EqualityTest(parameterized.TestCase):
     path = os.path.join(folder, "files")
     with open(path, "wb") as file:
       pickle.dump(self.saved, file)
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _LOADS, path, "import " + "keras"],
         stdout=subprocess.PIPE, text=True, check=True, env=dict(
             os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
     self.assertEqual(f"{len(self.saved)} files",
-                     found.stdout.splitlines()[-1])
+                     process.stdout.splitlines()[-1])
 
   def _check_ensemble(self, search, data, group):
     """The recorded values are those of `evaluate`, and files load."""
@@ -212,9 +212,9 @@ class EqualityTest(parameterized.TestCase):
     held_out = data.held_out
     index = tf.constant(held_out.numbers)
     batch = held_out.layout(1).pack(
-        _read(one, index) for one in held_out.tensors())
+        _read(array, index) for array in held_out.tensors())
     size = 10 if "stateful" in group.models else 256
-    found = model.evaluate(
+    expected = model.evaluate(
         *batch[:2], sample_weight=(*batch, None)[2], batch_size=size, verbose=0,
         return_dict=True)
     # Penalties of weights and add_loss are no part of a judgement.
@@ -224,10 +224,10 @@ class EqualityTest(parameterized.TestCase):
       if adds and name == "val_loss":
         continue
       self.assertAlmostEqual(
-          found[name[4:]] - penalty * (name == "val_loss"), value,
+          expected[name[4:]] - penalty * (name == "val_loss"), value,
           delta=2e-6 + 2e-5 * abs(value), msg=name)
-    for one in search.history.networks:
-      self.assertTrue(np.isfinite(one.values["val_loss"]), one.name)
+    for network in search.history.networks:
+      self.assertTrue(np.isfinite(network.values["val_loss"]), network.name)
 
 
 if __name__ == "__main__":

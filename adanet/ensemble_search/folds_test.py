@@ -31,7 +31,7 @@ _SPARSE = "sparse_categorical_crossentropy"
 
 def _make(*inner):
   return lambda: keras.Sequential([
-      *(one() for one in inner), L.Dense(3, "softmax")])
+      *(make_layer() for make_layer in inner), L.Dense(3, "softmax")])
 
 
 _MODELS = {"line": _make(), "wide": _make(lambda: L.Dense(16, "relu"))}
@@ -82,14 +82,14 @@ class FoldsTest(parameterized.TestCase):
                  count, seed)
     self.assertLen(data, count)
     self.assertSequenceEqual(range(len(classes)), sorted(
-        row for one in data for row in one.held_out.numbers))
-    for one in data:
+        row for fold in data for row in fold.held_out.numbers))
+    for fold in data:
       self.assertSequenceEqual(range(len(classes)), sorted(
-          [*one.trained.numbers, *one.held_out.numbers]))
-    for found in ([len(one.held_out.numbers) for one in data], *(
-        [np.sum(classes[one.held_out.numbers] == label) for one in data]
+          [*fold.trained.numbers, *fold.held_out.numbers]))
+    for counts in ([len(fold.held_out.numbers) for fold in data], *(
+        [np.sum(classes[fold.held_out.numbers] == label) for fold in data]
         for label in range(4))):
-      self.assertLessEqual(max(found) - min(found), 1)
+      self.assertLessEqual(max(counts) - min(counts), 1)
 
   def test_values_and_models(self):
     search = _search(self.create_tempdir().full_path)
@@ -98,16 +98,16 @@ class FoldsTest(parameterized.TestCase):
                verbose=0)
     history = search.history
     data = data_lib.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
-    rows = np.concatenate([one.held_out.numbers for one in data])
+    rows = np.concatenate([fold.held_out.numbers for fold in data])
     mean = 0
     self.assertLen(history.members, 2)
     for member in history.members:
-      found = np.concatenate([
-          np.asarray(search.network(network.name)(_X[one.held_out.numbers]))
-          for network, one in zip(member.networks, data)])
-      mean += member.weight * found
-      self._check_values(member.values, found, rows, weights)
-      for network, one in zip(member.networks, data):
+      outputs = np.concatenate([
+          np.asarray(search.network(network.name)(_X[fold.held_out.numbers]))
+          for network, fold in zip(member.networks, data)])
+      mean += member.weight * outputs
+      self._check_values(member.values, outputs, rows, weights)
+      for network, fold in zip(member.networks, data):
         # Models without penalties: the judge says what Model.fit says.
         self.assertAlmostEqual(
             network.own_val_loss, network.values["val_loss"], places=5)
@@ -119,8 +119,8 @@ class FoldsTest(parameterized.TestCase):
         for network in history.networks if network.weight)
     np.testing.assert_allclose(expected, search.model(_X), atol=1e-6)
     np.testing.assert_allclose(expected, sum(
-        one.weight * np.asarray(one.model(_X)) for one in search.members),
-                               atol=1e-6)
+        member.weight * np.asarray(member.model(_X))
+        for member in search.members), atol=1e-6)
 
   def _check_values(self, values, outputs, rows, weights):
     losses = -np.log(outputs[np.arange(len(rows)), _CLASSES[rows]])
@@ -139,7 +139,7 @@ class FoldsTest(parameterized.TestCase):
     self.assertEqual([
         f"{name}{iteration}, fold {fold} of 2" for iteration in ("", " (2)")
         for name in models for fold in (1, 2)],
-                     [one.name for one in search.history.networks])
+                     [network.name for network in search.history.networks])
     rows = search.history.rows()
     self.assertEqual("ensemble", rows[0]["name"])
     self.assertLen(rows, 1 + 2 * 2 * 3)
@@ -149,7 +149,7 @@ class FoldsTest(parameterized.TestCase):
     for i, row in enumerate(members):
       self.assertEqual(
           [row["name"] + ", fold 1 of 2", row["name"] + ", fold 2 of 2"],
-          [one["name"] for one in rows[2 + 3 * i:4 + 3 * i]])
+          [network["name"] for network in rows[2 + 3 * i:4 + 3 * i]])
     self.assertEqual({"line", "line (2)", "wide", "wide (2)"},
                      {row["name"] for row in members})
 
@@ -166,13 +166,13 @@ class FoldsTest(parameterized.TestCase):
     fit = {"epochs": 1, "folds": folds, "verbose": 0}
     search.fit(_X, np.arange(90) % 3, **fit)
     free = search.history
-    self.assertTrue(all(one.weight for one in free.members))
+    self.assertTrue(all(member.weight for member in free.members))
     search.fit(_X, np.arange(90) % 3, max_members=2, **fit)
     limited = search.history
-    self.assertLen([one for one in limited.members if one.weight], 2)
+    self.assertLen([member for member in limited.members if member.weight], 2)
     self.assertLess(free.ensemble["val_loss"], limited.ensemble["val_loss"])
     self.assertLess(limited.ensemble["val_loss"], min(
-        one.values["val_loss"] for one in limited.members))
+        member.values["val_loss"] for member in limited.members))
 
   @parameterized.named_parameters(level.first([
       ("layers_of_keras", lambda: L.Dropout(.1), {}, True),
@@ -209,7 +209,7 @@ class FoldsTest(parameterized.TestCase):
             models={"line": _make(inner)}, loss=_SPARSE, seed=1,
             directory=self.create_tempdir().full_path), **arguments})
         search.fit(_X, _CLASSES, epochs=2, folds=4, verbose=0)
-        figures.append([one.epochs for one in search.history.networks])
+        figures.append([network.epochs for network in search.history.networks])
     self.assertEqual(*figures)
     # With one core, one network trains, one waits, and two borrow.
     self.assertEqual([2 if is_lent else 4, 4], traced)
@@ -251,7 +251,7 @@ class FoldsTest(parameterized.TestCase):
         ["on_train_begin"] + 2 * [
             "on_epoch_begin", "on_test_begin", "on_test_end", "on_epoch_end"
         ] + ["on_train_end"],
-        [hook for one, hook in seen if one == "line" and "batch" not in hook])
+        [hook for name, hook in seen if name == "line" and "batch" not in hook])
 
   @level.gate
   def test_callbacks_begin_anew(self):
@@ -264,7 +264,8 @@ class FoldsTest(parameterized.TestCase):
             os.path.exists(os.path.join(folder, "search.json"))) else False), (
                 mock.patch.object(network_lib, "_SECS_BETWEEN_SAVES", -1)):
       search.fit(_X, _CLASSES, epochs=4, **fit)
-    self.assertEqual([""], [one.ended for one in search.history.networks])
+    self.assertEqual(
+        [""], [network.ended for network in search.history.networks])
     with self.assertLogs("absl", "WARNING") as logs:
       search.fit(_X, _CLASSES, epochs=4, **fit)
     self.assertIn("their callbacks begin anew", logs.output[-1])

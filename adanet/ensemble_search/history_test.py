@@ -21,8 +21,8 @@ _VALUES = [{"val_loss": .5, "val_accuracy": .67},
 
 
 def _epochs(*losses):
-  return [{"loss": one / 2, "val_loss": one, "val_accuracy": 1 / (1 + one)}
-          for one in losses]
+  return [{"loss": loss / 2, "val_loss": loss, "val_accuracy": 1 / (1 + loss)}
+          for loss in losses]
 
 
 def written(path: str) -> None:
@@ -59,21 +59,23 @@ class HistoryTest(absltest.TestCase):
     return output.read()
 
   def test_read(self):
-    found = history.read(self._path)
+    search_history = history.read(self._path)
     self.assertEqual(["deep", "wide", "deep (2)"],
-                     [one.name for one in found.networks])
-    self.assertEqual([1., 0., None], [one.weight for one in found.networks])
-    self.assertEqual([.5, 2., .4], [one.own_val_loss for one in found.networks])
+                     [network.name for network in search_history.networks])
+    self.assertEqual(
+        [(1., .5), (0., 2.), (None, .4)],
+        [(network.weight, network.own_val_loss)
+         for network in search_history.networks])
     self.assertEqual(["ensemble", "deep", "wide"],
-                     [row["name"] for row in found.rows()])
+                     [row["name"] for row in search_history.rows()])
     self.assertNotIn("tensorflow", sys.modules)
 
   def test_report(self):
     lines = self._report().splitlines()
     self.assertRegex(lines[0], "^name +val_loss +val_accuracy +weight")
     self.assertRegex(lines[2], "^deep +0.5 +0.67 +1.00 +2 +4 +1,234 +5.6 ms +1.5")
-    found = json.loads(self._report("--format=json"))
-    self.assertEqual("NaN", found["networks"][1]["epochs"][1]["val_loss"])
+    report = json.loads(self._report("--format=json"))
+    self.assertEqual("NaN", report["networks"][1]["epochs"][1]["val_loss"])
 
   def test_pictures(self):
     path = os.path.join(self._path, "a.png")

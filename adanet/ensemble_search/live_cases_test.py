@@ -130,15 +130,15 @@ class LiveCasesTest(parameterized.TestCase):
   def _fit(self, models, loss, *data, search=None, **fit):
     if callable(models):
       models = {"a": models}
-    found = ensemble_search.EnsembleSearch(models, loss, **{**dict(
+    new_search = ensemble_search.EnsembleSearch(models, loss, **{**dict(
         seed=1, directory=self.create_tempdir().full_path), **(search or {})})
-    return found.fit(*data, **{**dict(epochs=1, verbose=0), **fit})
+    return new_search.fit(*data, **{**dict(epochs=1, verbose=0), **fit})
 
   def _judged(self, models, y=_Y, loss="mse", **fit):
     """Returns a search whose ensemble is judged as Keras judges it."""
-    some, held_out = keras.tree.map_structure(lambda one: one[:60], (_X, y)), (
-        keras.tree.map_structure(lambda one: one[60:], (_X, y)))
-    search = self._fit(models, loss, *some, validation_data=held_out, **fit)
+    trained = keras.tree.map_structure(lambda array: array[:60], (_X, y))
+    held_out = keras.tree.map_structure(lambda array: array[60:], (_X, y))
+    search = self._fit(models, loss, *trained, validation_data=held_out, **fit)
     self.assertAlmostEqual(
         search.history.ensemble["val_loss"], search.model.evaluate(
             *held_out, batch_size=256, verbose=0, return_dict=True)["loss"],
@@ -164,7 +164,7 @@ class LiveCasesTest(parameterized.TestCase):
     self.assertLess(search.history.ensemble["val_loss"], 9)
 
   @parameterized.parameters(level.first([
-      lambda one: one, O.LossScaleOptimizer]))
+      lambda optimizer: optimizer, O.LossScaleOptimizer]))
   def test_01_own_schedule_of_a_compiled_model(self, wrapped):
     def make():
       model = _dense()()
@@ -195,10 +195,10 @@ class LiveCasesTest(parameterized.TestCase):
       ("input_1", "input_0"), ("left", "right"), ("input_1", "input_2")]))
   def test_03_a_list_goes_by_position(self, *names):
     def make():
-      one, other = (keras.Input([2], name=name) for name in names)
-      return keras.Model([one, other], L.Dense(
+      first, second = (keras.Input([2], name=name) for name in names)
+      return keras.Model([first, second], L.Dense(
           1, kernel_initializer=keras.initializers.GlorotUniform(1))(
-              L.Concatenate()([one, 100. * other])))
+              L.Concatenate()([first, 100. * second])))
 
     x = [_X[:, :2], _X[:, 2:]]
     search = self._fit(make, "mse", x, _Y, search={"optimizer": O.SGD(0.)})
@@ -477,11 +477,11 @@ class LiveCasesTest(parameterized.TestCase):
                                   L.Dense(1)(i))
 
     def nested():
-      one, other = keras.Input([4]), keras.Input([4])
-      return keras.Model({"a": {"b": one}, "c": (other,)},
-                         L.Dense(1)(L.Add()([one, other])))
+      first, second = keras.Input([4]), keras.Input([4])
+      return keras.Model({"a": {"b": first}, "c": (second,)},
+                         L.Dense(1)(L.Add()([first, second])))
 
-    for name, make, one in level.first([
+    for name, make, dataset in level.first([
         ("dataset", _dense(), batched(_X, _Y)),
         ("PyDataset", _dense(), _Batches()),
         ("function", _dense(), lambda: batched(_X, _Y)),
@@ -503,9 +503,9 @@ class LiveCasesTest(parameterized.TestCase):
              lambda i: (tf.ones([1 + i % 7], tf.int64), [1.])).padded_batch(7)),
         ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))], 2):
       with self.subTest(name):
-        search = self._fit(make, "mse", one, validation_data=one)
+        search = self._fit(make, "mse", dataset, validation_data=dataset)
         self.assertLess(search.history.ensemble["val_loss"], 1e4)
-        data = one() if callable(one) else one
+        data = dataset() if callable(dataset) else dataset
         if name != "generator":
           self.assertAlmostEqual(
               search.history.ensemble["val_loss"],
@@ -689,18 +689,18 @@ class LiveCasesTest(parameterized.TestCase):
 
   @level.gate
   def test_dicts_of_outputs_in_another_order(self):
-    def made(names):
+    def make_builder(names):
       def make():
         i = keras.Input([4])
         return keras.Model(i, {
             name: L.Dense(1, name=name)(i) for name in names})
       return make
 
-    search = self._fit({"one": made("ab"), "two": made("ba")}, "mse", _X,
-                       {"a": _Y, "b": 9 - _Y}, epochs=200, search={
-                           "optimizer": O.Adam(.1)})
-    for one in search.history.networks:
-      self.assertLess(one.values["val_loss"], 1, one.name)
+    search = self._fit(
+        {"one": make_builder("ab"), "two": make_builder("ba")}, "mse", _X,
+        {"a": _Y, "b": 9 - _Y}, epochs=200, search={"optimizer": O.Adam(.1)})
+    for network in search.history.networks:
+      self.assertLess(network.values["val_loss"], 1, network.name)
 
   @level.gate
   def test_counts_of_the_best_epoch(self):
@@ -716,26 +716,27 @@ class LiveCasesTest(parameterized.TestCase):
 
   @level.gate
   def test_22_outputs_go_by_position(self):
-    def made(count_first=True, depth=1):
+    def make_builder(count_first=True, depth=1):
       def make():
         i = h = keras.Input([4])
         for _ in range(depth):
           h = L.Dense(8, "tanh")(h)
         layers = [lambda: L.Dense(1, "relu")(h), lambda: L.Dense(1)(h)]
         if count_first:
-          a, b = [one() for one in layers]
+          a, b = [make_layer() for make_layer in layers]
         else:
-          b, a = [one() for one in layers[::-1]]
+          b, a = [make_layer() for make_layer in layers[::-1]]
         return keras.Model(i, [a, b])
       return make
 
     y = [np.abs(_X[:, :1]) * 3, _X[:, 1:2] * 3 - 5]
     search = self._fit(
-        {"one": made(), "two": made(False), "deep": made(depth=2)}, "mse", _X,
-        y, epochs=30, search={"optimizer": O.Adam(.05)})
-    for one in search.history.networks:
+        {"one": make_builder(), "two": make_builder(False),
+         "deep": make_builder(depth=2)}, "mse", _X, y, epochs=30,
+        search={"optimizer": O.Adam(.05)})
+    for network in search.history.networks:
       # 34 and more where outputs are swapped.
-      self.assertLess(one.values["val_loss"], 15, one.name)
+      self.assertLess(network.values["val_loss"], 15, network.name)
 
 
 if __name__ == "__main__":
