@@ -92,14 +92,14 @@ def _named(owner: Any, name: str, purpose: str, seen: str = KERAS_3) -> Any:
   Raises:
     RuntimeError: only the releases `seen` have the attribute.
   """
-  found = getattr(owner, name, None)
-  if found is None:
+  attribute = getattr(owner, name, None)
+  if attribute is None:
     release = getattr(loaded(), "__version__", "2")
     raise RuntimeError(
         f"Keras {release} has no {name}, which adanet needs for {purpose} in a "
         f"graph: install {seen}, or use adanet.EnsembleSearch, which needs "
         "public names of Keras alone.")
-  return found
+  return attribute
 
 
 def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:
@@ -120,7 +120,7 @@ def exchange_state(state: Dict[str, Any]) -> Dict[str, Any]:
   return before
 
 
-class Made(NamedTuple):
+class NewVariable(NamedTuple):
   """A variable of Keras that is being made.
 
   Attributes:
@@ -134,7 +134,7 @@ class Made(NamedTuple):
   variable: Any = None
 
 
-def variable_in_the_making(name: str) -> Optional[Made]:
+def variable_in_the_making(name: str) -> Optional[NewVariable]:
   """Returns Keras's variable that is being made; None outside of Keras 3.
 
   Only Keras's stack of name scopes tells the path of a variable before
@@ -151,14 +151,14 @@ def variable_in_the_making(name: str) -> Optional[Made]:
                 if getattr(scope, "caller", None) is not None), None)
   for variable in get("uninitialized_variables") or ():
     if getattr(variable, "_value", None) is None:
-      return Made(variable.path, owner, variable)
+      return NewVariable(variable.path, owner, variable)
   parts: List[str] = []
   for scope in stack:
     parent = getattr(scope, "override_parent", None)
     if parent is not None:
       parts = [part for part in parent.split("/") if part]
     parts.append(_named(scope, "name", purpose))
-  return Made("/".join([*parts, name]), owner)
+  return NewVariable("/".join([*parts, name]), owner)
 
 
 def has_mask(tensor: Any) -> bool:
@@ -180,10 +180,10 @@ def exclude_by_path(optimizer: Any, variables: List[Any]) -> None:
   pattern = getattr(optimizer, "_exclude_from_weight_decay_pattern", None)
   if pattern is None:
     return
-  given = getattr(optimizer, "_exclude_from_weight_decay", ())
+  excluded_keys = getattr(optimizer, "_exclude_from_weight_decay", ())
   key = _named(optimizer, "_var_key", "exclude_from_weight_decay")
   optimizer.exclude_from_weight_decay(var_list=[
-      variable for variable in variables if key(variable) in given or
+      variable for variable in variables if key(variable) in excluded_keys or
       pattern.search(getattr(variable, "path", variable.name))])
 
 
@@ -211,13 +211,13 @@ def sum_over_one_replica(optimizer: Any) -> None:
   """
   if _tensorflow.v2.distribute.has_strategy():
     return
-  for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+  for part in (optimizer, getattr(optimizer, "inner_optimizer", None)):
     for name in ("_all_reduce_sum_gradients",  # Keras 3.
                  "aggregate_gradients"):  # Keras 2.
       package = getattr(
-          getattr(type(one), name, None), "__module__", "").split(".")[0]
+          getattr(type(part), name, None), "__module__", "").split(".")[0]
       if package in ("keras", "tf_keras"):  # Not a method of the user's.
-        setattr(one, name, list)
+        setattr(part, name, list)
 
 
 def seeds_of_keras_2() -> Any:
@@ -259,12 +259,12 @@ def numbers_of_keras_2(graph: Any, state: Dict[str, Any]) -> Dict[str, Any]:
   numbers = _named(backend, "PER_GRAPH_OBJECT_NAME_UIDS",
                    "the numbers in the names of layers", KERAS_2)
   # Names that a program has given. TensorFlow 1.15 does not keep them.
-  given: Set[str] = getattr(backend, "OBSERVED_NAMES", set())
-  before = {"numbers": numbers.pop(graph, None), "given": set(given)}
+  given_names: Set[str] = getattr(backend, "OBSERVED_NAMES", set())
+  before = {"numbers": numbers.pop(graph, None), "given": set(given_names)}
   if state.get("numbers") is not None:
     numbers[graph] = state["numbers"]
-  given.clear()
-  given.update(state.get("given", ()))
+  given_names.clear()
+  given_names.update(state.get("given", ()))
   return before
 
 

@@ -28,13 +28,13 @@ class NamesTest(absltest.TestCase):
 
   def _names_in_scopes(self, *names):
     """Returns those of layers in scopes of one graph."""
-    scopes, found = {}, []
+    scopes, layer_names = {}, []
     with v1.Graph().as_default():
       for name in names:
         scope = scopes.setdefault(name, keras_scope.KerasScope(name))
         with scope.entered():
-          found += [_name(), _name(name="dense_7")]
-    return [name for name in found if name != "dense_7"]
+          layer_names += [_name(), _name(name="dense_7")]
+    return [name for name in layer_names if name != "dense_7"]
 
   def test_each_scope_begins_anew_and_goes_on(self):
     _name(name="dense")  # Such a name of the program counts on later versions.

@@ -94,7 +94,7 @@ class KerasOptimizersTest(parameterized.TestCase):
       with self.assertRaisesRegex(
           ValueError, "^optimizer=.*another graph or eagerly: expected one"):
         keras_graphs.KerasGraph(keras_graphs.layers).train(
-            lambda made=optimizer: made)
+            lambda other_optimizer=optimizer: other_optimizer)
 
   @level.gate
   def test_optimizer_for_any_graph(self):

@@ -162,7 +162,7 @@ class KerasScope:
     self._in_functions: List[str] = []
     self._refused = ""  # Why an assignment was refused.
     # From a variable's name to what Keras tells of it.
-    self._made: Dict[str, keras_internals.Made] = {}
+    self._new_variables: Dict[str, keras_internals.NewVariable] = {}
 
   @contextlib.contextmanager
   def entered(self) -> Iterator[None]:
@@ -226,37 +226,38 @@ class KerasScope:
 
   def _make(self, next_creator, **kwargs):
     """Makes a variable: a creator of `variable_creator_scope`."""
-    found = None if _tensorflow.v2.executing_eagerly() else (
+    new_variable = None if _tensorflow.v2.executing_eagerly() else (
         keras_internals.variable_in_the_making(kwargs.get("name")))
-    if found is None:
+    if new_variable is None:
       return next_creator(**kwargs)
     keras_internals.check_keras()
     keras_variable = keras_internals.loaded().Variable
     if not hasattr(keras_variable, "sparse_read"):
       keras_variable.sparse_read = property(_gather)
     # With the slash, no scope of ops gives it a number.
-    kwargs["name"] = _free_name(f"{self._name}/{found.path}") + "/"
+    kwargs["name"] = _free_name(f"{self._name}/{new_variable.path}") + "/"
     # A constant that waits for nothing, whatever the scope of ops waits for.
     constant = _tensorflow.v2.get_static_value(kwargs["initial_value"])
     if constant is not None:
       kwargs["initial_value"] = constant
-    made = next_creator(**kwargs)
-    made.__class__ = _waiting_class(type(made))
-    made.scope = self
-    self._made[made.name] = found
-    return made
+    variable = next_creator(**kwargs)
+    variable.__class__ = _waiting_class(type(variable))
+    variable.scope = self
+    self._new_variables[variable.name] = new_variable
+    return variable
 
   def of_keras(self, variable: Any) -> Any:
     """Returns the `keras.Variable` of a variable of this scope."""
-    made = self._made[variable.name]
-    known = made.variable, *getattr(made.owner, "variables", ())
-    return next((one for one in known if in_graph(one) is variable), variable)
+    new_variable = self._new_variables[variable.name]
+    known = new_variable.variable, *getattr(new_variable.owner, "variables", ())
+    return next((keras_variable for keras_variable in known
+                 if in_graph(keras_variable) is variable), variable)
 
   def is_frozen(self, variable: Any) -> bool:
     """Whether Keras does not train a variable, or the layer that has it."""
-    return variable.name in self._made and not all(
+    return variable.name in self._new_variables and not all(
         getattr(part, "trainable", True) for part in (
-            self.of_keras(variable), self._made[variable.name].owner))
+            self.of_keras(variable), self._new_variables[variable.name].owner))
 
   def _is_fixed(self, tensor):
     """Whether neither a variable nor an input changes a tensor.
@@ -296,7 +297,7 @@ class KerasScope:
     """
     if self.waits(variable):
       keras = keras_internals.loaded()
-      owner = self._made[variable.name].owner
+      owner = self._new_variables[variable.name].owner
       if isinstance(owner, keras.optimizers.Optimizer):
         raise ValueError(
             f"{owner!r} is applied in a graph: call "

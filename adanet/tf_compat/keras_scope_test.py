@@ -131,11 +131,11 @@ class KerasScopeTest(parameterized.TestCase):
         updates = graph.scope.updates()
         with v1.Session() as session:
           session.run(v1.global_variables_initializer())
-          found = []
+          samples = []
           for _ in range(2):
-            found += session.run(noise)
+            samples += session.run(noise)
             session.run(updates)
-      self.assertLen({tuple(one) for one in found}, 4)
+      self.assertLen({tuple(sample) for sample in samples}, 4)
     keras.random.normal([2])
 
   def test_embedding_reads_the_rows_of_the_batch(self):
@@ -189,10 +189,10 @@ class KerasScopeTest(parameterized.TestCase):
         return self.seen
 
     def model():
-      made = keras_graphs.layers()
-      made.seen = Seen()
-      made.seen.update_state()
-      return made
+      keras_model = keras_graphs.layers()
+      keras_model.seen = Seen()
+      keras_model.seen.update_state()
+      return keras_model
 
     graph = keras_graphs.KerasGraph(model)
     with graph.graph.as_default(), v1.Session() as session:
@@ -212,16 +212,16 @@ class KerasScopeTest(parameterized.TestCase):
       ("function", lambda assign: tf_compat.v2.function(assign)()))
   def test_assignment_in_a(self, call):
     def model():
-      made = keras_graphs.layers(keras_graphs.Counter())
-      made.build([None, 3])
-      variable = made.layers[1].calls
+      keras_model = keras_graphs.layers(keras_graphs.Counter())
+      keras_model.build([None, 3])
+      variable = keras_model.layers[1].calls
 
       def assign():
         variable.assign(1)
         return v1.constant(1.)
 
       call(assign)
-      return made
+      return keras_model
 
     graph = keras_graphs.KerasGraph(model)
     with self.assertRaisesRegex(
@@ -271,9 +271,9 @@ class KerasScopeTest(parameterized.TestCase):
       ))
   def test_one_line(self, call, expected):
     def model():
-      made = keras_graphs.functional()
-      call(made)
-      return made
+      keras_model = keras_graphs.functional()
+      call(keras_model)
+      return keras_model
 
     with self.assertRaisesRegex(ValueError, expected):
       keras_graphs.KerasGraph(model)
@@ -307,9 +307,9 @@ class KerasScopeTest(parameterized.TestCase):
         keras_graphs.KerasGraph(keras_graphs.layers)
 
   def test_layers_of_another_graph(self):
-    made = keras_graphs.KerasGraph(keras_graphs.layers).model
+    model = keras_graphs.KerasGraph(keras_graphs.layers).model
     with self.assertRaisesRegex(ValueError, "^scope: .*adanet.EnsembleSearch"):
-      keras_graphs.KerasGraph(lambda: made)
+      keras_graphs.KerasGraph(lambda: model)
 
 
 class OtherKerasTest(absltest.TestCase):
@@ -323,14 +323,15 @@ class OtherKerasTest(absltest.TestCase):
   @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                        "Keras 3 needs TensorFlow 2.16 or later.")
   def test_both_in_one_program(self):
-    found = []
+    names = []
     for keras in tf_compat.keras_3, tf_compat.keras, tf_compat.keras_3:
       with v1.Graph().as_default():
         with keras_scope.KerasScope("scope").entered():
           keras.layers.Dense(1)(v1.zeros([2, 3]))
-        found.append([v.op.name for v in v1.global_variables()])
-    one = ["scope/dense/kernel", "scope/dense/bias"]
-    self.assertEqual([one, ["dense/kernel", "dense/bias"], one], found)
+        names.append([v.op.name for v in v1.global_variables()])
+    keras_3_names = ["scope/dense/kernel", "scope/dense/bias"]
+    self.assertEqual(
+        [keras_3_names, ["dense/kernel", "dense/bias"], keras_3_names], names)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ def _add_to(name, variables):
 def _remove_from(name, variables):
   collection = _tensorflow.v1.get_collection_ref(name)
   removed = {id(variable) for variable in variables}
-  collection[:] = [one for one in collection if id(one) not in removed]
+  collection[:] = [
+      variable for variable in collection if id(variable) not in removed]
 
 
 def metric_op(metric: Any) -> Any:
@@ -52,8 +53,8 @@ def metric_op(metric: Any) -> Any:
   if isinstance(metric, (tuple, list)) or not callable(
       getattr(metric, "result", None)):
     return metric
-  is_keras_3 = all(keras_internals.is_variable(one) for one in metric.variables)
-  variables = [keras_scope.in_graph(one) for one in metric.variables]
+  is_keras_3 = all(map(keras_internals.is_variable, metric.variables))
+  variables = [keras_scope.in_graph(variable) for variable in metric.variables]
   updates = (keras_scope.updates_of(metric.variables) if is_keras_3
              else getattr(metric, "updates", None))
   if not updates:

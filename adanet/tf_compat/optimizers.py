@@ -113,19 +113,19 @@ def _has_number(optimizer):
 def _plain(value):
   """Returns a copy of a part of a config, without trackers of variables."""
   if isinstance(value, dict):
-    return {key: _plain(one) for key, one in value.items()}
+    return {key: _plain(part) for key, part in value.items()}
   if isinstance(value, (list, tuple)):
-    return [_plain(one) for one in value]
+    return [_plain(part) for part in value]
   return value
 
 
 def _copy(optimizer_class, config, excluded):
   """Returns a new optimizer. See `for_any_graph`."""
   # Some classes remove their arguments from the dict.
-  made = optimizer_class.from_config(_plain(config))
+  new_optimizer = optimizer_class.from_config(_plain(config))
   if excluded:
-    made.exclude_from_weight_decay(var_names=excluded)
-  return made
+    new_optimizer.exclude_from_weight_decay(var_names=excluded)
+  return new_optimizer
 
 
 def _copies(optimizer):
@@ -195,14 +195,14 @@ def _steps_beside_variables(optimizer):
   whole table.
   """
   optimizers = [optimizer, getattr(optimizer, "inner_optimizer", None)]
-  optimizers = [one for one in optimizers if hasattr(one, "update_step")]
-  for one in optimizers:
-    one.update_step = _beside(one.update_step)
+  optimizers = [part for part in optimizers if hasattr(part, "update_step")]
+  for part in optimizers:
+    part.update_step = _beside(part.update_step)
   try:
     yield
   finally:
-    for one in optimizers:
-      del one.update_step
+    for part in optimizers:
+      del part.update_step
 
 
 def _trace(step, gradients):
@@ -235,8 +235,8 @@ def _keras_3_step(optimizer, loss, var_list):
         "build_subnetwork_train_op, or give a function that makes it.")
   if not optimizer.built:
     variables = [keras_scope.of_keras(variable) for variable in var_list]
-    for one in (optimizer, getattr(optimizer, "inner_optimizer", None)):
-      keras_internals.exclude_by_path(one, variables)
+    for part in (optimizer, getattr(optimizer, "inner_optimizer", None)):
+      keras_internals.exclude_by_path(part, variables)
     try:
       optimizer.build(variables)
     except (AttributeError, NotImplementedError, ValueError) as error:
@@ -338,12 +338,12 @@ def minimize(optimizer: Any, loss: Any, var_list: Sequence[Any]) -> Any:
   var_list = [keras_scope.in_graph(variable) for variable in var_list]
   has_refs = any(
       variable.dtype.name.endswith("_ref") for variable in var_list)
-  given = optimizer
+  argument = optimizer
   if isinstance(optimizer, str):
     optimizer = _make_by_name(optimizer, has_refs)
   if _is_keras(optimizer) and has_refs:
     raise ValueError(
-        f"optimizer={given!r}: a Keras optimizer needs resource variables. "
+        f"optimizer={argument!r}: a Keras optimizer needs resource variables. "
         "Call tf_compat.v1.enable_resource_variables() at the program's start, "
         "or use an optimizer of tf_compat.v1.train.")
   if _is_keras(optimizer) and _is_keras_3(optimizer):

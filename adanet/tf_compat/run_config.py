@@ -367,10 +367,11 @@ class RunConfig:
 
     config = copy.deepcopy(self)
     settings = vars(config)["_settings"]
-    for given, other in (("save_checkpoints_steps", "save_checkpoints_secs"),
-                         ("save_checkpoints_secs", "save_checkpoints_steps")):
-      if kwargs.get(given) is not None:
-        settings[other] = None
+    for name, other_name in (
+        ("save_checkpoints_steps", "save_checkpoints_secs"),
+        ("save_checkpoints_secs", "save_checkpoints_steps")):
+      if kwargs.get(name) is not None:
+        settings[other_name] = None
     settings.update(kwargs)
     settings["model_dir"] = _path_to_str(settings["model_dir"])
     _check(settings)

@@ -251,14 +251,16 @@ class EstimatorRunConfigTest(absltest.TestCase):
     with mock.patch.dict(os.environ, TF_CONFIG="{}"):
       config = _Subclass(model_dir="/tmp/model", tf_random_seed=7,
                          save_checkpoints_steps=3, keep_checkpoint_max=2)
-    made = run_config.estimator_run_config(config)
+    converted = run_config.estimator_run_config(config)
     self.assertEqual(("/tmp/model", 7, 3, None, 2),
-                     (made.model_dir, made.tf_random_seed,
-                      made.save_checkpoints_steps, made.save_checkpoints_secs,
-                      made.keep_checkpoint_max))
+                     (converted.model_dir, converted.tf_random_seed,
+                      converted.save_checkpoints_steps,
+                      converted.save_checkpoints_secs,
+                      converted.keep_checkpoint_max))
     self.assertIsInstance(
-        made, tf.estimator.RunConfig if hasattr(tf, "estimator") else _Subclass)
-    self.assertIs(made, run_config.estimator_run_config(made))
+        converted,
+        tf.estimator.RunConfig if hasattr(tf, "estimator") else _Subclass)
+    self.assertIs(converted, run_config.estimator_run_config(converted))
 
 
 class CopyTest(parameterized.TestCase):

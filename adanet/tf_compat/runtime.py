@@ -23,7 +23,7 @@ def gpu_names() -> List[str]:
   A GPU that the user divides has a name for each part. A GPU that the user
   hides has none.
   """
-  return [one.name for one in _tensorflow.v2.config.list_logical_devices("GPU")]
+  return [gpu.name for gpu in _tensorflow.v2.config.list_logical_devices("GPU")]
 
 
 def grow_gpu_memory() -> None:

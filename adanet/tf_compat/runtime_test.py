@@ -73,17 +73,17 @@ def _mocked_config(growth=None, parts=None, error=None):
 class GpusTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
-      ("alone", {}, [(one, True) for one in _MOCK_GPUS]),
+      ("alone", {}, [(gpu, True) for gpu in _MOCK_GPUS]),
       ("other_setting", {"growth": False}, []),
       ("divided", {"parts": ["mock part"]}, []),
       ("initialized", {"error": RuntimeError("initialized")},
        [(_MOCK_GPUS[0], True)]))
-  def test_grow_memory(self, given, expected):
-    config = _mocked_config(**given)
+  def test_grow_memory(self, settings, expected):
+    config = _mocked_config(**settings)
     with mock.patch.object(tf_compat.v2, "config", config):
       runtime.grow_gpu_memory()
     self.assertEqual(expected, [
-        one[1] for one in config.experimental.set_memory_growth.mock_calls])
+        call[1] for call in config.experimental.set_memory_growth.mock_calls])
 
   def test_grow_memory_without_gpus(self):
     if tf_compat.IS_TENSORFLOW_1:
@@ -97,8 +97,8 @@ class GpusTest(parameterized.TestCase):
   def test_names(self):
     config = mock.Mock()
     config.list_logical_devices.return_value = [mock.Mock(), mock.Mock()]
-    for i, one in enumerate(config.list_logical_devices.return_value):
-      one.name = f"/device:GPU:{i}"
+    for i, device in enumerate(config.list_logical_devices.return_value):
+      device.name = f"/device:GPU:{i}"
     with mock.patch.object(tf_compat.v2, "config", config):
       self.assertEqual(["/device:GPU:0", "/device:GPU:1"], runtime.gpu_names())
     config.list_logical_devices.assert_called_once_with("GPU")

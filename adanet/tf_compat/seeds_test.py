@@ -23,10 +23,10 @@ v1 = tf_compat.v1
 
 def _draw():
   """Returns what an op, Python, NumPy and Keras draw."""
-  found = [v1.get_seed(None), random.random(), np.random.uniform()]
+  draws = [v1.get_seed(None), random.random(), np.random.uniform()]
   value = tf_compat.keras.initializers.get("glorot_uniform")([2, 3])
   with v1.Session() as session:
-    return found + [session.run(value).tolist()]
+    return draws + [session.run(value).tolist()]
 
 
 def _seed_all(seed):
@@ -53,31 +53,31 @@ class SeedsTest(absltest.TestCase):
   def _all_draw(self, names, seed=1):
     """Returns what is drawn in scopes of these names, one after the other."""
     graph = self._graph(seed)
-    found = []
+    draws = []
     for name in names:
       with seeds.seed_scope(graph, name):
-        found.append(_draw())
-    return found
+        draws.append(_draw())
+    return draws
 
   def test_a_scope_depends_on_its_name_and_the_seed_alone(self):
     a, b = self._all_draw("ab")
-    for one, other in zip(a, b):
-      self.assertNotEqual(one, other)
+    for draw, other in zip(a, b):
+      self.assertNotEqual(draw, other)
     self.assertEqual([b, a], self._all_draw("ba"))
-    for one, other in zip(a, self._all_draw("a", seed=2)[0]):
-      self.assertNotEqual(one, other)
+    for draw, other in zip(a, self._all_draw("a", seed=2)[0]):
+      self.assertNotEqual(draw, other)
 
   def test_a_scope_goes_on(self):
     first, _, then = self._all_draw("aba")
-    for one, other in zip(first, then):
-      self.assertNotEqual(one, other)
+    for draw, other in zip(first, then):
+      self.assertNotEqual(draw, other)
     self.assertEqual([first, then], self._all_draw("aa"))
 
   def test_seeds_that_are_given_stay(self):
     graph = self._graph()
-    given = v1.get_seed(5)
+    op_seeds = v1.get_seed(5)
     with seeds.seed_scope(graph, "a"):
-      self.assertEqual(given, v1.get_seed(5))
+      self.assertEqual(op_seeds, v1.get_seed(5))
 
   def test_after_a_scope_all_is_as_before(self):
 
@@ -100,22 +100,22 @@ class SeedsTest(absltest.TestCase):
     def draw(names):
       """Returns what Python and NumPy draw in scopes, and what after them."""
       graph = self._graph(None)
-      found = []
+      draws = []
       for name in names:
         with seeds.seed_scope(graph, name):
-          found.append(_draw())
-          self.assertEqual((None, None), found[-1][0])
-      return [one[1:] for one in found], random.getstate()
+          draws.append(_draw())
+          self.assertEqual((None, None), draws[-1][0])
+      return [values[1:] for values in draws], random.getstate()
 
     _seed_all(3)
     state = random.getstate()
-    found = []
+    draws = []
     for _ in range(2):
       values, after = draw("aba")
       self.assertEqual(state, after)
-      found += values
-    for values in zip(*found):  # None is drawn twice.
-      self.assertLen({str(value) for value in values}, len(found))
+      draws += values
+    for values in zip(*draws):  # None is drawn twice.
+      self.assertLen({str(value) for value in values}, len(draws))
 
   @unittest.skipUnless(tf_compat.HAS_KERAS_3,
                        "Keras 3 needs TensorFlow 2.16 or later.")
@@ -123,21 +123,21 @@ class SeedsTest(absltest.TestCase):
     make = tf_compat.keras_3.initializers.GlorotUniform  # Now it is loaded.
 
     def value():
-      made = make()([2, 3])
+      tensor = make()([2, 3])
       with v1.Session() as session:
-        return session.run(made).tolist()
+        return session.run(tensor).tolist()
 
     def draw(disturb):
       graph = self._graph()
-      found = []
+      values = []
       for _ in range(2):
         with seeds.seed_scope(graph, "a"):
           if disturb:
             thread = threading.Thread(target=random.random)
             thread.start()
             thread.join()
-          found.append(value())
-      return found
+          values.append(value())
+      return values
 
     undisturbed = draw(False)
     self.assertNotEqual(*undisturbed)

@@ -21,12 +21,12 @@ def _named(owner: Any, name: str, purpose: str) -> Any:
   Raises:
     RuntimeError: this version of TensorFlow has no such attribute.
   """
-  found = getattr(owner, name, None)
-  if found is None:
+  attribute = getattr(owner, name, None)
+  if attribute is None:
     raise RuntimeError(
         f"TensorFlow {_tensorflow.v1.VERSION} has no {name}, which adanet "
         f"needs for {purpose}: install {_SEEN}.")
-  return found
+  return attribute
 
 
 def has_started() -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 _JOB = jobs.JobId("job", True)
 _SHARED = jobs.JobId("job", False)
-_FOUND = {"loss": np.float32(.1), "global_step": np.int64(2**60)}, [b"/path"]
+_RESULTS = {"loss": np.float32(.1), "global_step": np.int64(2**60)}, [b"/path"]
 
 
 def _there_and_back(value):
@@ -78,7 +78,7 @@ class ResultsFileTest(absltest.TestCase):
     return results.ResultsFile(self._model_dir, job, timeout_secs)
 
   def _write(self, job=_JOB, name="model.ckpt-5"):
-    self._file(job).write("chief", name and "/elsewhere/" + name, _FOUND)
+    self._file(job).write("chief", name and "/elsewhere/" + name, _RESULTS)
 
   def test_who_evaluates(self):
     self.assertIsNone(self._file().by)
@@ -89,7 +89,7 @@ class ResultsFileTest(absltest.TestCase):
 
   def test_results(self):
     self._write()
-    self.assertEqual(_FOUND, self._file().read())
+    self.assertEqual(_RESULTS, self._file().read())
     self.assertEqual("chief", self._file().by)
     self.assertIsNone(self._file(jobs.JobId("other", True)).read())
 
@@ -105,7 +105,7 @@ class ResultsFileTest(absltest.TestCase):
     second = jobs.JobId("job", True, 2)
     file.announce(second.text, 2, 1, None)
     self._file(second).begin("chief")
-    self.assertEqual(_FOUND, self._file().read())
+    self.assertEqual(_RESULTS, self._file().read())
     self.assertIsNone(self._file(second).read())
 
   def test_chief_begins_again(self):
@@ -131,8 +131,8 @@ class ResultsFileTest(absltest.TestCase):
     timer.start()
     self.addCleanup(timer.cancel)
     metrics, exports = awaited
-    self.assertEqual(_FOUND, (metrics, exports))
-    self.assertEqual(_FOUND, (awaited[0], awaited[1]))
+    self.assertEqual(_RESULTS, (metrics, exports))
+    self.assertEqual(_RESULTS, (awaited[0], awaited[1]))
 
   def test_wait_has_an_end(self):
     self._file().begin("evaluator")
