@@ -37,37 +37,39 @@ class MeanEnsembleTest(graphs.GraphTestCase):
   def test_mean_of_logits(self):
     subnetworks = [_subnetwork([[9.]], [[1.], [2.]]),
                    _subnetwork([[9., 9.]], [[5.], [4.]])]
-    made = _build(ensemble.MeanEnsembler(), iter(subnetworks))
-    self.assertIsInstance(made, ensemble.MeanEnsemble)
-    self.assertIsInstance(made, ensemble.Ensemble)
-    self.assertEqual([[3.], [3.]], self.values(made.logits))
-    self.assertEqual(subnetworks, made.subnetworks)
-    self.assertIsNone(made.predictions)
+    mean_ensemble = _build(ensemble.MeanEnsembler(), iter(subnetworks))
+    self.assertIsInstance(mean_ensemble, ensemble.MeanEnsemble)
+    self.assertIsInstance(mean_ensemble, ensemble.Ensemble)
+    self.assertEqual([[3.], [3.]], self.values(mean_ensemble.logits))
+    self.assertEqual(subnetworks, mean_ensemble.subnetworks)
+    self.assertIsNone(mean_ensemble.predictions)
 
   def test_previous_subnetworks_have_no_part(self):
-    made = _build(ensemble.MeanEnsembler(), [_subnetwork([[9.]], [[1.]])],
-                  [_subnetwork([[9.]], [[5.]])])
-    self.assertEqual([[1.]], self.values(made.logits))
-    self.assertLen(made.subnetworks, 1)
+    mean_ensemble = _build(
+        ensemble.MeanEnsembler(), [_subnetwork([[9.]], [[1.]])],
+        [_subnetwork([[9.]], [[5.]])])
+    self.assertEqual([[1.]], self.values(mean_ensemble.logits))
+    self.assertLen(mean_ensemble.subnetworks, 1)
 
   def test_mean_of_last_layers(self):
-    made = _build(
+    mean_ensemble = _build(
         ensemble.MeanEnsembler(add_mean_last_layer_predictions=True),
         [_subnetwork([[1., 2.]], [[0.]]), _subnetwork([[3., 6.]], [[0.]])])
     self.assertEqual({"mean_last_layer": [[2., 4.]]},
-                     self.values(made.predictions))
+                     self.values(mean_ensemble.predictions))
 
   def test_multi_head(self):
-    made = _build(
+    mean_ensemble = _build(
         ensemble.MeanEnsembler(add_mean_last_layer_predictions=True),
         [_subnetwork({"a": [[1.]], "b": [[2., 2.]]},
                      {"a": [[3.]], "b": [[4.]]}),
          _subnetwork({"a": [[3.]], "b": [[4., 6.]]},
                      {"a": [[5.]], "b": [[6.]]})])
-    self.assertEqual({"a": [[4.]], "b": [[5.]]}, self.values(made.logits))
+    self.assertEqual({"a": [[4.]], "b": [[5.]]},
+                     self.values(mean_ensemble.logits))
     self.assertEqual({"mean_last_layer_a": [[2.]],
                       "mean_last_layer_b": [[3., 4.]]},
-                     self.values(made.predictions))
+                     self.values(mean_ensemble.predictions))
 
   def test_nothing_is_trained(self):
     train_op = ensemble.MeanEnsembler().build_train_op(

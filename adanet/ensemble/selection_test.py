@@ -45,15 +45,15 @@ def _reference(logits, loss, prices, max_selections, max_members):
     mean = sum(logits[i] for i in bag) / len(bag)
     return loss(mean) + sum(prices[i] for i in bag) / len(bag)
 
-  bag, found = [], []
+  bag, selections = [], []
   for _ in range(max_selections + 1):
     allowed = range(len(logits))
     if max_members is not None and len(set(bag)) == max_members:
       allowed = sorted(set(bag))
     values = [objective(bag + [i]) for i in allowed]
     bag = bag + [allowed[values.index(min(values))]]
-    found.append((min(values), len(bag), bag))
-  _, size, bag = min(found)
+    selections.append((min(values), len(bag), bag))
+  _, size, bag = min(selections)
   return [bag.count(i) / size for i in range(len(logits))]
 
 
@@ -65,49 +65,50 @@ class SelectionTest(parameterized.TestCase):
   def test_is_the_reference(self, problem, max_selections, max_members):
     logits, labels, prices = problem
     loss = _loss_of(labels)
-    found = selection.select(
+    selected = selection.select(
         logits, loss, prices, max_selections, max_members)
-    values = sorted(pick.objective for pick in found.picks)
+    values = sorted(pick.objective for pick in selected.picks)
     # Rounding may decide between two ways that are as good.
     hypothesis.assume(len(values) < 2 or values[1] - values[0] > 1e-6)
     self.assertEqual(
         _reference(logits, loss, prices, max_selections, max_members),
-        list(found.weights))
+        list(selected.weights))
     # The objective is F of the weights.
-    mean = sum(np.float32(w) * one for w, one in zip(found.weights, logits))
+    mean = sum(np.float32(w) * array
+               for w, array in zip(selected.weights, logits))
     self.assertAlmostEqual(
-        loss(mean) + sum(w * p for w, p in zip(found.weights, prices)),
-        found.objective, delta=1e-4 * (1 + abs(found.objective)))
+        loss(mean) + sum(w * p for w, p in zip(selected.weights, prices)),
+        selected.objective, delta=1e-4 * (1 + abs(selected.objective)))
 
   def test_of_equal_ones_the_first(self):
     same = np.ones([3, 2], np.float32)
-    found = selection.select([same, same], _loss_of([0, 1, 1]), [0., 0.], 3)
-    self.assertEqual((1., 0.), found.weights)
+    selected = selection.select([same, same], _loss_of([0, 1, 1]), [0., 0.], 3)
+    self.assertEqual((1., 0.), selected.weights)
 
   def test_trace(self):
     # The mean of both is right; each alone is wrong for one example.
     logits = [np.float32([[3, 0], [1, 0]]), np.float32([[0, 1], [0, 3]])]
-    found = selection.select(logits, _loss_of([0, 1]), [0., 0.], 3)
-    self.assertEqual([0, 1, 0, 1], [pick.network for pick in found.picks])
-    self.assertEqual((.5, .5), found.weights)
-    self.assertEqual(found.picks[1].objective, found.objective)
+    selected = selection.select(logits, _loss_of([0, 1]), [0., 0.], 3)
+    self.assertEqual([0, 1, 0, 1], [pick.network for pick in selected.picks])
+    self.assertEqual((.5, .5), selected.weights)
+    self.assertEqual(selected.picks[1].objective, selected.objective)
 
   def test_heads(self):
     rng = np.random.RandomState(1)
     arrays = [rng.normal(size=(8, 3)).astype(np.float32) for _ in range(4)]
     loss = _loss_of(rng.randint(3, size=8))
     expected = selection.select(arrays, loss, [0.] * 4)
-    found = selection.select(
+    actual = selection.select(
         [{"a": array, "b": 2 * array} for array in arrays],
         lambda logits: loss(logits["a"]) + 0 * loss(logits["b"]), [0.] * 4)
-    self.assertEqual(expected.weights, found.weights)
+    self.assertEqual(expected.weights, actual.weights)
 
   @parameterized.parameters(math.nan, math.inf)
   def test_what_is_not_finite_is_not_selected(self, bad):
     good = np.float32([[0, 1]])
-    found = selection.select(
+    selected = selection.select(
         [np.float32([[bad, 1]]), good], _loss_of([1]), [0., 0.], 2)
-    self.assertEqual((0., 1.), found.weights)
+    self.assertEqual((0., 1.), selected.weights)
     with self.assertRaisesRegex(ValueError, "for at least one of the 1 netw"):
       selection.select([np.float32([[bad, bad]])], _loss_of([1]), [0.], 2)
 

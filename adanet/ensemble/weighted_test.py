@@ -108,13 +108,13 @@ class BuildEnsembleTest(graphs.GraphTestCase):
                         for i, weight in enumerate(weights))
 
     # Other options do not change the logits. All are built in one graph.
-    made = {}
+    ensembles = {}
     options = [(False, (0., 0.)), (True, (.5, 0.)), (True, (0., .25)),
                (False, (.5, .25))]
     new = _subnetworks(multi_head)[2]
     for index, (use_bias, (adanet_lambda, adanet_beta)) in enumerate(options):
       with tf.variable_scope(f"new{index}"):
-        made[index] = _build(
+        ensembles[index] = _build(
             ensemble.ComplexityRegularizedEnsembler(
                 mixture_weight_type=weight_type, adanet_lambda=adanet_lambda,
                 adanet_beta=adanet_beta, use_bias=use_bias,
@@ -122,7 +122,7 @@ class BuildEnsembleTest(graphs.GraphTestCase):
             [new], previous.subnetworks, previous)
     values = self.values({index: (e.logits, e.complexity_regularization,
                                   [w.logits for w in e.weighted_subnetworks])
-                          for index, e in made.items()})
+                          for index, e in ensembles.items()})
 
     for index, (use_bias, prices) in enumerate(options):
       got_logits, got_price, got_parts = values[index]
@@ -176,12 +176,13 @@ class BuildEnsembleTest(graphs.GraphTestCase):
 
   def test_attributes(self):
     subnetworks = _subnetworks()
-    made = _build(ensemble.ComplexityRegularizedEnsembler(), subnetworks)
-    self.assertIsInstance(made, ensemble.ComplexityRegularized)
-    self.assertIsInstance(made, ensemble.Ensemble)
+    new_ensemble = _build(
+        ensemble.ComplexityRegularizedEnsembler(), subnetworks)
+    self.assertIsInstance(new_ensemble, ensemble.ComplexityRegularized)
+    self.assertIsInstance(new_ensemble, ensemble.Ensemble)
     self.assertEqual([id(s) for s in subnetworks],
-                     [id(s) for s in made.subnetworks])
-    for s, w in zip(subnetworks, made.weighted_subnetworks):
+                     [id(s) for s in new_ensemble.subnetworks])
+    for s, w in zip(subnetworks, new_ensemble.weighted_subnetworks):
       self.assertIsInstance(w, ensemble.WeightedSubnetwork)
       self.assertIs(s, w.subnetwork)
       self.assertEqual(("", 0), (w.name, w.iteration_number))
@@ -194,15 +195,15 @@ class BuildEnsembleTest(graphs.GraphTestCase):
                         _subnetworks(count=2))
     model_dir = self.create_tempdir().full_path
     self._save_previous(previous, _SCALAR, model_dir)
-    made = _build(
+    new_ensemble = _build(
         ensemble.ComplexityRegularizedEnsembler(
             warm_start_mixture_weights=warm_start, model_dir=model_dir),
         _subnetworks()[2:], previous.subnetworks[1:], previous)
-    self.assertIs(previous.subnetworks[1], made.subnetworks[0])
+    self.assertIs(previous.subnetworks[1], new_ensemble.subnetworks[0])
     weights = [-.25 if warm_start else .5, .5]
     # The bias belongs to the whole previous ensemble, so it begins anew.
     logits = _LOGITS[1] * weights[0] + _LOGITS[2] * weights[1]
-    np.testing.assert_allclose(self.values(made.logits), logits)
+    np.testing.assert_allclose(self.values(new_ensemble.logits), logits)
 
   def test_all_are_pruned(self):
     with tf_compat.v1.variable_scope("previous"):
@@ -210,56 +211,58 @@ class BuildEnsembleTest(graphs.GraphTestCase):
                         _subnetworks(count=2))
     for scope, kept in (("list", []), ("none", None)):
       with tf_compat.v1.variable_scope(scope):
-        made = _build(ensemble.ComplexityRegularizedEnsembler(),
-                      _subnetworks()[2:], kept, previous)
-      np.testing.assert_allclose(self.values(made.logits), _LOGITS[2])
+        new_ensemble = _build(ensemble.ComplexityRegularizedEnsembler(),
+                              _subnetworks()[2:], kept, previous)
+      np.testing.assert_allclose(self.values(new_ensemble.logits), _LOGITS[2])
 
   def test_previous_ensemble_of_another_ensembler(self):
     previous = _build(ensemble.MeanEnsembler(), _subnetworks(count=2))
-    made = _build(
+    new_ensemble = _build(
         ensemble.ComplexityRegularizedEnsembler(
             warm_start_mixture_weights=True, model_dir="/nonexistent"),
         _subnetworks()[2:], previous.subnetworks, previous)
-    np.testing.assert_allclose(self.values(made.logits), sum(_LOGITS) / 3,
-                               rtol=1e-5)
+    np.testing.assert_allclose(
+        self.values(new_ensemble.logits), sum(_LOGITS) / 3, rtol=1e-5)
 
   def test_last_layer_of_rank_3(self):
     tf = tf_compat.v1
     last_layer = tf.placeholder_with_default(
         np.arange(24, dtype=np.float32).reshape([2, 4, 3]), [None, None, 3])
-    made = _build(
+    new_ensemble = _build(
         ensemble.ComplexityRegularizedEnsembler(
             mixture_weight_type=_MATRIX,
             mixture_weight_initializer=tf.ones_initializer()),
         [subnetwork.Subnetwork(last_layer, tf.zeros([2, 2]), 1.)])
     sums = np.arange(24).reshape([2, 4, 3]).sum(axis=2)
-    np.testing.assert_allclose(self.values(made.logits),
+    np.testing.assert_allclose(self.values(new_ensemble.logits),
                                np.stack([sums, sums], axis=2))
 
   def test_logits_of_rank_1(self):
     tf = tf_compat.v1
     values = tf.placeholder_with_default([1., 2., 3.], [None])
-    made = _build(ensemble.ComplexityRegularizedEnsembler(use_bias=True),
-                  [subnetwork.Subnetwork(values, values, 1.)])
-    self.assertEqual([1], made.bias.shape.as_list())
-    np.testing.assert_allclose(self.values(made.logits), [1., 2., 3.])
+    new_ensemble = _build(
+        ensemble.ComplexityRegularizedEnsembler(use_bias=True),
+        [subnetwork.Subnetwork(values, values, 1.)])
+    self.assertEqual([1], new_ensemble.bias.shape.as_list())
+    np.testing.assert_allclose(self.values(new_ensemble.logits), [1., 2., 3.])
 
   def test_complexity_may_be_a_tensor(self):
     tf = tf_compat.v1
-    made = _build(
+    new_ensemble = _build(
         ensemble.ComplexityRegularizedEnsembler(adanet_lambda=.5),
         [subnetwork.Subnetwork(tf.ones([1, 1]), tf.ones([1, 1]),
                                tf.constant(3))])
-    self.assertEqual(1.5, self.values(made.complexity_regularization))
+    self.assertEqual(1.5, self.values(new_ensemble.complexity_regularization))
 
   def test_keys_of_heads_may_be_tuples(self):
     tf = tf_compat.v1
     summary = _Summary()
     heads = {("task", "b"): tf.ones([1, 1]), ("task", "a"): tf.ones([1, 2])}
-    made = _build(ensemble.ComplexityRegularizedEnsembler(),
-                  [subnetwork.Subnetwork(heads, heads, 1.)], summary=summary)
-    self.assertSameElements(heads, made.logits)
-    self.assertEqual([2], made.bias[("task", "a")].shape.as_list())
+    new_ensemble = _build(
+        ensemble.ComplexityRegularizedEnsembler(),
+        [subnetwork.Subnetwork(heads, heads, 1.)], summary=summary)
+    self.assertSameElements(heads, new_ensemble.logits)
+    self.assertEqual([2], new_ensemble.bias[("task", "a")].shape.as_list())
     self.assertIn("mixture_weights/adanet/adanet_weighted_ensemble_task_b",
                   summary.tensors)
 
@@ -305,11 +308,12 @@ class TrainTest(graphs.GraphTestCase):
     ensembler = ensemble.ComplexityRegularizedEnsembler(
         optimizer, use_bias=True, **kwargs)
     ones = tf.ones([1, 1])
-    made = _build(ensembler, [subnetwork.Subnetwork(ones, ones, 1.)])
-    loss = 4. * tf.reduce_sum(made.logits) + made.complexity_regularization
+    new_ensemble = _build(ensembler, [subnetwork.Subnetwork(ones, ones, 1.)])
+    loss = (4. * tf.reduce_sum(new_ensemble.logits) +
+            new_ensemble.complexity_regularization)
     variables = tf.trainable_variables()
     train_op = ensembler.build_train_op(
-        made, loss, variables, None, None, None, None)
+        new_ensemble, loss, variables, None, None, None, None)
     with tf.Session() as session:
       session.run(tf.global_variables_initializer())
       session.run(train_op)
@@ -357,11 +361,11 @@ class BadValueTest(graphs.GraphTestCase):
        "^last_layer has the shape .*2 or 3 dimensions"))
   def test_shape(self, weight_type, last_layer, logits, message):
     placeholder = tf_compat.v1.placeholder
-    made = subnetwork.Subnetwork(
+    network = subnetwork.Subnetwork(
         placeholder("float32", last_layer), placeholder("float32", logits), 1.)
     with self.assertRaisesRegex(ValueError, message) as caught:
       _build(ensemble.ComplexityRegularizedEnsembler(
-          mixture_weight_type=weight_type), [made])
+          mixture_weight_type=weight_type), [network])
     self.assertNotIn("\n", str(caught.exception))
 
   @parameterized.parameters((_SCALAR, "logits"), (_MATRIX, "last_layer"))
