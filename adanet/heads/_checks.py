@@ -107,14 +107,14 @@ def check_classes(classes, n_classes, label_vocabulary):
   """Returns the ids of classes, given by id or label, as a tuple."""
   argument = "classes_for_class_based_metrics"
   ids = []
-  for given in () if classes is None else tuple(classes):
-    if isinstance(given, (str, bytes)):
-      if label_vocabulary is None or given not in label_vocabulary:
-        raise ValueError(f"{argument}: {given!r} is not in "
+  for class_or_label in () if classes is None else tuple(classes):
+    if isinstance(class_or_label, (str, bytes)):
+      if label_vocabulary is None or class_or_label not in label_vocabulary:
+        raise ValueError(f"{argument}: {class_or_label!r} is not in "
                          f"label_vocabulary={label_vocabulary!r}.")
-      ids.append(label_vocabulary.index(given))
+      ids.append(label_vocabulary.index(class_or_label))
     else:
-      class_id = check_integer(argument, given, 0)
+      class_id = check_integer(argument, class_or_label, 0)
       if class_id >= n_classes:
         raise ValueError(
             f"{argument}: {class_id} is not a class. Expected integers below "
@@ -221,27 +221,27 @@ def check_labels(labels, dimension, logits, owner, what=""):
     raise ValueError(
         f"labels: {owner} takes no SparseTensor. Make it dense in input_fn, "
         "with tf.sparse.to_dense.")
-  given = labels.shape
-  if given.ndims and not given[:1].is_compatible_with(logits.shape[:1]):
+  shape = labels.shape
+  if shape.ndims and not shape[:1].is_compatible_with(logits.shape[:1]):
     raise ValueError(
-        f"labels: {given.as_list()[0]} rows, and the logits of the features "
+        f"labels: {shape.as_list()[0]} rows, and the logits of the features "
         f"have {logits.shape.as_list()[0]}: expected as many in each.")
-  if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
+  if shape.ndims is not None and shape.ndims + 1 == logits.shape.ndims:
     labels = v1.expand_dims(labels, -1)
   expected = logits.shape[:-1].concatenate([dimension])
   message = (f"labels: {owner} expects {what}the shape [batch_size, ..., "
              f"{dimension}]")
   if not labels.shape.is_compatible_with(expected):
-    if logits.shape.ndims > 2 and given.ndims is not None and (
-        given.ndims == 1 or given.ndims == 2 and given[-1] == dimension):
+    if logits.shape.ndims > 2 and shape.ndims is not None and (
+        shape.ndims == 1 or shape.ndims == 2 and shape[-1] == dimension):
       raise ValueError(
           f"logits: {owner} expects the shape [batch_size, "
           f"{logits.shape[-1]}] for labels of the shape "
-          f"{_show_shape(given.as_list())}, but the shape is "
+          f"{_show_shape(shape.as_list())}, but the shape is "
           f"{_show_shape(logits.shape.as_list())}. Put keras.layers.Flatten() "
           "before the last layer.")
     raise ValueError(f"{message}, here {_show_shape(expected.as_list())}, but "
-                     f"the shape is {_show_shape(given.as_list())}.")
+                     f"the shape is {_show_shape(shape.as_list())}.")
   return _checked_in_run(labels, expected, dimension, logits, message)
 
 
@@ -352,8 +352,9 @@ def read_weights(features, weight_column, logits, per_logit, owner):
     return None
   v1 = tf_compat.v1
   weights = _weight_feature(features, weight_column, owner)
-  given = weights.shape
-  if given.ndims is not None and given.ndims + 1 == logits.shape.ndims:
+  weights_shape = weights.shape
+  if weights_shape.ndims is not None and (
+      weights_shape.ndims + 1 == logits.shape.ndims):
     weights = v1.expand_dims(weights, -1)
   expected = [logits.shape[:-1].concatenate([1])]
   if per_logit:
@@ -363,7 +364,7 @@ def read_weights(features, weight_column, logits, per_logit, owner):
       if per_logit else "[batch_size, ..., 1]")
   if not any(weights.shape.is_compatible_with(shape) for shape in expected):
     raise ValueError(f"{message}, but the shape is "
-                     f"{_show_shape(given.as_list())} for logits of "
+                     f"{_show_shape(weights_shape.as_list())} for logits of "
                      f"{_show_shape(logits.shape.as_list())}.")
   wrong = v1.gather_nd(weights, v1.where(v1.logical_not(weights >= 0.)))
   with v1.control_dependencies([v1.Assert(v1.equal(v1.size(wrong), 0), [

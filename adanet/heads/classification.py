@@ -402,9 +402,10 @@ class MultiLabelHead(_Classifier):
         label = f"class{class_id}"
       else:
         label = self._label_vocabulary[class_id]
-      one = slice(class_id, class_id + 1)
-      probability = probabilities[..., one]
+      column = slice(class_id, class_id + 1)
+      probability = probabilities[..., column]
       metrics["probability_mean/" + label] = _metrics.mean(probability, weights)
       metrics["auc/" + label], metrics["auc_precision_recall/" + label] = (
-          _metrics.areas_under_curves(labels[..., one], probability, weights))
+          _metrics.areas_under_curves(
+              labels[..., column], probability, weights))
     return metrics

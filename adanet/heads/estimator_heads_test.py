@@ -421,10 +421,10 @@ class EstimatorHeadsTest(parameterized.TestCase):
   def test_golden_file(self, case):
     if tf_compat.IS_TENSORFLOW_1:
       self.skipTest("the golden file is of a later tf.estimator")
-    found = _outcome(v1.estimator, case)
+    outcome = _outcome(v1.estimator, case)
     self.assertEmpty(
-        _differences(_golden().get(case.name, {}), found),
-        f"{json.dumps(case.name)}: {json.dumps(found, sort_keys=True)}")
+        _differences(_golden().get(case.name, {}), outcome),
+        f"{json.dumps(case.name)}: {json.dumps(outcome, sort_keys=True)}")
 
   @parameterized.named_parameters(level.first(_METRIC_CASES))
   def test_any_batches(self, case):

@@ -122,15 +122,15 @@ class HeadsTest(parameterized.TestCase):
     with v1.Graph().as_default(), v1.Session() as session:
       logits, labels = [[.5, 1.], [3., -1.], [0., 2.]], [1, 1, 0]
       labels = v1.constant(labels)
-      made = [head.create_estimator_spec(
+      specs = [head.create_estimator_spec(
           {}, "train", values, labels, train_op_fn=lambda _: v1.no_op())
-              for head, values in (
-                  (heads.MultiClassHead(2), v1.constant(logits)),
-                  (heads.BinaryClassHead(), v1.constant(
-                      [[b - a] for a, b in logits])))]
+               for head, values in (
+                   (heads.MultiClassHead(2), v1.constant(logits)),
+                   (heads.BinaryClassHead(), v1.constant(
+                       [[b - a] for a, b in logits])))]
       two, binary = session.run([
           (spec.loss, spec.predictions["class_ids"],
-           spec.predictions["probabilities"]) for spec in made])
+           spec.predictions["probabilities"]) for spec in specs])
       for value, expected in zip(two, binary):
         np.testing.assert_allclose(value, expected, rtol=1e-6)
 

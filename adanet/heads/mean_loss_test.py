@@ -163,9 +163,10 @@ def _graph(head, regularized=False):
   kind = {1: "binary", 2: "real", 3: "class"}.get(head.logits_dimension)
   with v1.Graph().as_default(), v1.Session() as session:
     put = lambda array: v1.placeholder(array.dtype, [None, array.shape[1]])
-    given = v1.nest.map_structure(put, examples)
-    pick = lambda name: given[name] if kind is None else given[name][kind]
-    features = {"w": given["w"]}
+    placeholders = v1.nest.map_structure(put, examples)
+    pick = lambda name: (placeholders[name] if kind is None else
+                         placeholders[name][kind])
+    features = {"w": placeholders["w"]}
     more = {}
     if regularized:
       more["regularization_losses"] = [v1.constant(_REGULARIZATION)]
@@ -178,9 +179,10 @@ def _graph(head, regularized=False):
     metrics["loss"] = mean_loss.metric(mean_loss.terms_of(
         head, spec, features, pick("logits")))
     session.run(v1.tables_initializer())
-    feeds = list(zip(v1.nest.flatten(given), v1.nest.flatten(examples)))
+    feeds = list(zip(v1.nest.flatten(placeholders), v1.nest.flatten(examples)))
     yield _Graph(
-        session, lambda rows: {one: array[rows] for one, array in feeds},
+        session, lambda rows: {placeholder: array[rows]
+                               for placeholder, array in feeds},
         spec.loss, metrics)
 
 
@@ -196,12 +198,12 @@ class MeanLossTest(parameterized.TestCase):
       @hypothesis.settings(max_examples=6)
       @hypothesis.given(_CUTS, strategies.permutations(range(_ROWS)))
       def check(cuts, order):
-        found = graph.after(np.split(np.array(order), cuts))
+        actual = graph.after(np.split(np.array(order), cuts))
         for key, value in metrics.items():
           if not name.endswith("_of_estimator") or (
               not key.startswith("loss/")):  # Those are theirs.
             np.testing.assert_allclose(
-                value, found[key], rtol=1e-5, atol=1e-6, err_msg=key)
+                value, actual[key], rtol=1e-5, atol=1e-6, err_msg=key)
 
       check()
 
@@ -231,8 +233,8 @@ class MeanLossTest(parameterized.TestCase):
       nothing, rows = np.arange(0), np.arange(_ROWS)
       self.assertTrue(np.isnan(graph.session.run(
           graph.loss, graph.batches(nothing))))
-      found = graph.after([nothing, rows[:4], nothing, rows[4:]])
-      self.assertAlmostEqual(graph.of_all(), found["loss"], places=5)
+      actual = graph.after([nothing, rows[:4], nothing, rows[4:]])
+      self.assertAlmostEqual(graph.of_all(), actual["loss"], places=5)
       self.assertEqual(0., graph.after([nothing])["loss"])
 
 
