@@ -106,12 +106,12 @@ class History(records.Records):
       A `pandas.DataFrame` where pandas is installed, otherwise a list of dicts.
       The columns are the attributes of `Row`.
     """
-    found = [row._asdict() for row in rows(self)]
+    table = [row._asdict() for row in rows(self)]
     try:
       import pandas
     except ModuleNotFoundError:
-      return found
-    return pandas.DataFrame(found)
+      return table
+    return pandas.DataFrame(table)
 
   def to_json_dict(self) -> Dict[str, Any]:
     """Returns the history with the leaderboard as a value for `json.dumps`.

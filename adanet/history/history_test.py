@@ -21,8 +21,8 @@ def _text(page):
 def _contrast(color, background):
   """Returns the contrast of two colors, "#rrggbb", as WCAG 2.1 has it."""
   lights = []
-  for one in color, background:
-    parts = [int(one[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+  for code in color, background:
+    parts = [int(code[i:i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= .04045 else (
         (part + .055) / 1.055)**2.4 for part in parts)
     lights.append(.2126 * red + .7152 * green + .0722 * blue + .05)
@@ -36,11 +36,12 @@ class LeaderboardTest(absltest.TestCase):
     self.search = histories.search()
 
   def test_ensembles(self):
-    found = history_lib.rows(self.search)
+    leaderboard = history_lib.rows(self.search)
     last = self.search.iterations[-1]
+    first = leaderboard[0]
     self.assertEqual((last.winner, True, last.winning.value),
-                     (found[0].name, found[0].won, found[0].value))
-    rows = [row for row in found if row.kind == "ensemble"]
+                     (first.name, first.won, first.value))
+    rows = [row for row in leaderboard if row.kind == "ensemble"]
     recorded = {}
     for record in self.search.iterations:
       for candidate in record.candidates:
@@ -52,19 +53,20 @@ class LeaderboardTest(absltest.TestCase):
           (record.iteration, record.winner == candidate.name, candidate.value,
            dict(zip(candidate.subnetworks, candidate.weights))),
           (row.iteration, row.won, row.value, row.weights))
-    numbers = [row.iteration for row in found]
+    numbers = [row.iteration for row in leaderboard]
     self.assertEqual(sorted(numbers, reverse=True), numbers)
 
   def test_networks(self):
     candidate = records.CandidateRecord(
         "t0_all", .1, ("t0_c", "t0_b"), (.75, .25))
-    found = history_lib.rows(history_lib.History("m", (records.IterationRecord(
+    iteration = records.IterationRecord(
         0, (candidate,), "t0_all", global_step=9, seconds=8., subnetworks={
             "t0_a": records.SubnetworkRecord(9, .2, held_out_loss=.01),
             "t0_b": records.SubnetworkRecord(
                 9, .3, held_out_loss=.02, seconds=7.),
             "t0_c": records.SubnetworkRecord(9),
-            "t0_d": records.SubnetworkRecord(0)}),)))
+            "t0_d": records.SubnetworkRecord(0)})
+    leaderboard = history_lib.rows(history_lib.History("m", (iteration,)))
     network = history_lib.Row("", "network", 0, False, "loss", None, weight=0.,
                               steps=9, global_step=9)
     self.assertEqual([
@@ -72,8 +74,8 @@ class LeaderboardTest(absltest.TestCase):
                          train_loss=.3, seconds=7.),
         network._replace(name="t0_c", won=True, weight=.75),
         network._replace(name="t0_a", value=.01, train_loss=.2),
-        network._replace(name="t0_d", steps=0)], found[1:])
-    self.assertEqual("t0_all", found[0].name)
+        network._replace(name="t0_d", steps=0)], leaderboard[1:])
+    self.assertEqual("t0_all", leaderboard[0].name)
 
   def test_no_iteration_has_no_row(self):
     self.assertEqual([], history_lib.rows(history_lib.History("m")))

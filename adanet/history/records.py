@@ -403,8 +403,8 @@ def _check_numbers(value, name=""):
     for field, of_field in value._asdict().items():
       _check_numbers(of_field, field)
   elif isinstance(value, (dict, tuple)):
-    for one in value.values() if isinstance(value, dict) else value:
-      _check_numbers(one, name)
+    for part in value.values() if isinstance(value, dict) else value:
+      _check_numbers(part, name)
   elif isinstance(value, int) and value not in _INT64:
     raise ValueError(f"{name} is {str(value)[:20]}..., not an integer of 64 "
                      "bits")

@@ -84,10 +84,10 @@ class RecordsTest(parameterized.TestCase):
       self.assertEqual(
           first.trained.get(name, 0) + second.trained.get(name, 0),
           both.trained[name])
-    one = records.added(both, third)
-    other = records.added(first, records.added(second, third))
-    self.assertEqual(one.trained, other.trained)
-    self.assertEqual(one.step_seconds, other.step_seconds)
+    expected = records.added(both, third)
+    actual = records.added(first, records.added(second, third))
+    self.assertEqual(expected.trained, actual.trained)
+    self.assertEqual(expected.step_seconds, actual.step_seconds)
 
   def test_networks_of_tasks(self):
     tasks = [

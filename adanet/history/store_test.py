@@ -117,14 +117,14 @@ class StoreTest(parameterized.TestCase):
     self._write_text("history/iteration-1.json", text)
     self._write_text("history/iteration-1/worker-1.json", text)
     with self.assertLogs(level="WARNING") as logs:
-      found = adanet.report(self.folder)
+      history = adanet.report(self.folder)
     self.assertLen(logs.records, 1)
     self.assertRegex(
         logs.records[0].getMessage(),
         "^2 of the files .* are left out: the first is .*iteration-1.json: ")
     self.assertNotIn("\n", logs.records[0].getMessage())
-    self.assertEqual([0, 2], [r.iteration for r in found.iterations])
-    self.assertLen(found.tasks, len(report.tasks) - 1)
+    self.assertEqual([0, 2], [r.iteration for r in history.iterations])
+    self.assertLen(history.tasks, len(report.tasks) - 1)
     with self.assertLogs(level="WARNING"):
       self.assertIsNone(self.history.task("worker:1", 1))
 
@@ -161,12 +161,12 @@ class StoreTest(parameterized.TestCase):
     report = histories.search()
     self._write(report)
     with self.assertLogs(level="WARNING") as logs:
-      found = adanet.report(self.folder)
+      history = adanet.report(self.folder)
     self.assertLen(logs.records, 1)
-    self.assertEqual(report.iterations, found.iterations[:3])
+    self.assertEqual(report.iterations, history.iterations[:3])
     self.assertEqual("t3_other_grow_complexity_regularized",
-                     found.iterations[3].winner)
-    self.assertLen(found.iterations, 4)
+                     history.iterations[3].winner)
+    self.assertLen(history.iterations, 4)
 
   def test_empty_folder(self):
     report = adanet.report(self.folder)
