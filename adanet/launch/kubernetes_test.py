@@ -164,17 +164,17 @@ class ManifestsTest(parameterized.TestCase):
     self.assertEqual("None", service["clusterIP"])
 
   def test_gpus_are_for_those_that_train(self):
-    found = {}
+    gpu_settings = {}
     for name, job in _objects(_FULL).items():
       if name.startswith("Job/"):
-        found[name] = (
+        gpu_settings[name] = (
             _container(job).get("resources", {}).get("limits"),
             _environment(job).get("CUDA_VISIBLE_DEVICES"))
     gpus = {"nvidia.com/gpu": 2}
     self.assertEqual(
         {"Job/digits-chief": (gpus, None), "Job/digits-worker": (gpus, None),
          "Job/digits-ps": (None, "-1"), "Job/digits-evaluator": (None, "-1")},
-        found)
+        gpu_settings)
 
   def test_volume(self):
     for name, job in _objects(_FULL).items():

@@ -152,12 +152,12 @@ def held_ports(count: int) -> Iterator[List[int]]:
   """Yields different ports that no other program gets by chance."""
   with contextlib.ExitStack() as exits:
     held = [exits.enter_context(socket.socket()) for _ in range(count)]
-    for one in held:
+    for port_socket in held:
       # Without SO_REUSEADDR: no port that another program holds like this.
-      one.bind(("", 0))
-    for one in held:
-      one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    yield [one.getsockname()[1] for one in held]
+      port_socket.bind(("", 0))
+    for port_socket in held:
+      port_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    yield [port_socket.getsockname()[1] for port_socket in held]
 
 
 def _write(path, text):

@@ -108,8 +108,8 @@ class GpusTest(parameterized.TestCase):
         # Each waits for the other, so that both have one.
         with context.Manager() as manager:
           barrier = manager.Barrier(2)
-          found = list(pool.map(_met, [barrier] * 2))
-    self.assertEqual({("4", "true"), ("7", "true")}, set(found))
+          environments = list(pool.map(_met, [barrier] * 2))
+    self.assertEqual({("4", "true"), ("7", "true")}, set(environments))
 
 
 class HeldPortsTest(absltest.TestCase):

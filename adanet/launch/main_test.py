@@ -130,8 +130,9 @@ class MainTest(parameterized.TestCase):
       self.assertEqual(os.path.join(self.folder, "m"), config["model_dir"])
       clusters.append(config["cluster"])
     self.assertEqual([clusters[0]] * 5, clusters)
-    self.assertEqual({"chief": 1, "worker": 1, "ps": 2},
-                     {job: len(found) for job, found in clusters[0].items()})
+    self.assertEqual(
+        {"chief": 1, "worker": 1, "ps": 2},
+        {job: len(addresses) for job, addresses in clusters[0].items()})
     self.assertFalse(os.path.exists(os.path.join(self.folder, "m")))
 
   def test_plan(self):

@@ -283,9 +283,9 @@ def distribute(counts: Sequence[int], distribution: str,
   left = list(counts)
   while any(left):
     for node in range(len(left)):
-      taken = min(at_once, left[node])
-      nodes += [node] * taken
-      left[node] -= taken
+      num_tasks = min(at_once, left[node])
+      nodes += [node] * num_tasks
+      left[node] -= num_tasks
   return nodes
 
 

@@ -73,15 +73,15 @@ class PlaceTest(parameterized.TestCase):
                      SLURM_DIST_PLANESIZE="2"), num_ps, has_evaluator)
         for rank in range(num_tasks)
     ]
-    found = []
+    task_hosts = []
     for place in places:
       task = place.task
       if task.job == job_lib.EVALUATOR:
-        found.append(task.name)
+        task_hosts.append(task.name)
       else:
         host = place.job.addresses[task.job][task.index].split(":")[0]
-        found.append(f"{task.name}@{host}")
-    self.assertEqual(expected, " ".join(found))
+        task_hosts.append(f"{task.name}@{host}")
+    self.assertEqual(expected, " ".join(task_hosts))
     self.assertLen({json.dumps(place.job) for place in places}, 1)
     self.assertEqual(has_evaluator, places[0].job.has_evaluator)
     self.assertCountEqual(places[0].job.tasks(), [p.task for p in places])
