@@ -79,7 +79,7 @@ class _Frame:
 def _read(input_fn, count=5, **arguments):
   """Returns the first batches of an input_fn."""
   v1 = tf_compat.v1
-  found = []
+  batches = []
   with v1.Graph().as_default(), v1.Session() as session:
     batch = input_fn(**arguments)
     if isinstance(batch, tf_compat.v2.data.Dataset):
@@ -90,13 +90,13 @@ def _read(input_fn, count=5, **arguments):
     coordinator = v1.train.Coordinator()
     threads = v1.train.start_queue_runners(session, coordinator)
     try:
-      while len(found) < count:
-        found.append(session.run(batch))
+      while len(batches) < count:
+        batches.append(session.run(batch))
     except v1.errors.OutOfRangeError:
       pass
     coordinator.request_stop()
     coordinator.join(threads, ignore_live_threads=True)
-  return found
+  return batches
 
 
 def _shapes(input_fn):
@@ -120,9 +120,10 @@ class NumpyTest(parameterized.TestCase):
   def _assert_equal(self, expected, actual):
     nest = tf_compat.v1.nest
     nest.assert_same_structure(expected, actual)
-    for one, other in zip(nest.flatten(expected), nest.flatten(actual)):
-      self.assertEqual(one.dtype, other.dtype)
-      np.testing.assert_array_equal(one, other)
+    for expected_array, actual_array in zip(
+        nest.flatten(expected), nest.flatten(actual)):
+      self.assertEqual(expected_array.dtype, actual_array.dtype)
+      np.testing.assert_array_equal(expected_array, actual_array)
 
   @parameterized.named_parameters(*_READS)
   def test_reads(self, arguments):
@@ -136,13 +137,13 @@ class NumpyTest(parameterized.TestCase):
       end = start + batch_size
       if num_epochs is not None:
         end = min(end, 5 * num_epochs)
-      found = value[np.arange(start, end) % 5]
-      if found.dtype.kind == "U":
-        return np.array([word.encode("utf-8") for word in found], object)
-      if found.dtype.kind in "SO":
+      expected = value[np.arange(start, end) % 5]
+      if expected.dtype.kind == "U":
+        return np.array([word.encode("utf-8") for word in expected], object)
+      if expected.dtype.kind in "SO":
         return np.array([word if isinstance(word, bytes) else word.encode(
-            "utf-8") for word in found], object)
-      return found
+            "utf-8") for word in expected], object)
+      return expected
 
     batches = _read(inputs.numpy_input_fn(shuffle=False, **arguments))
     count = 5 if num_epochs is None else -(-5 * num_epochs // batch_size)
@@ -169,8 +170,8 @@ class NumpyTest(parameterized.TestCase):
     expected = _read(theirs)
     actual = _read(ours)
     self.assertEqual(len(expected), len(actual))
-    for one, other in zip(expected, actual):
-      self._assert_equal(one, other)
+    for expected_batch, actual_batch in zip(expected, actual):
+      self._assert_equal(expected_batch, actual_batch)
 
   def test_shuffles_each_epoch_in_another_way(self):
     rows = np.arange(1000)
@@ -194,11 +195,12 @@ class NumpyTest(parameterized.TestCase):
     rows = np.arange(7)
     for workers in (3, 9):
       input_fn = inputs.numpy_input_fn(rows, rows, 100, shuffle=False)
-      found = [_labels(input_fn, input_context=context(workers, i))[0]
-               for i in range(workers)]
-      self.assertCountEqual(rows, sum(found[:7], []))
+      by_worker = [_labels(input_fn, input_context=context(workers, i))[0]
+                   for i in range(workers)]
+      self.assertCountEqual(rows, sum(by_worker[:7], []))
       # What is left has no row of its own.
-      self.assertEqual([rows.tolist()] * (workers - len(found[:7])), found[7:])
+      self.assertEqual([rows.tolist()] * (workers - len(by_worker[:7])),
+                       by_worker[7:])
 
   @parameterized.parameters(level.first([
       ({"shuffle": True}, {"tf_random_seed": None, "model_dir": "m"}),
@@ -207,16 +209,17 @@ class NumpyTest(parameterized.TestCase):
   def test_workers_read_all_rows_without_end(self, arguments, config):
     rows = np.arange(12)
     input_fn = inputs.numpy_input_fn(rows, rows, 4, None, **arguments)
-    found = [sum(_labels(
+    by_worker = [sum(_labels(
         input_fn, 6, config=types.SimpleNamespace(**config),
         input_context=tf_compat.v1.distribute.InputContext(3, i)), [])
-             for i in range(3)]
-    for labels in found:
+                 for i in range(3)]
+    for labels in by_worker:
       self.assertCountEqual(rows, labels[:12])
       self.assertCountEqual(rows, labels[12:])
     # As soon as all workers together have read so many.
-    self.assertCountEqual(rows, sum((labels[:4] for labels in found), []))
-    self.assertCountEqual(rows, sum((labels[12:16] for labels in found), []))
+    self.assertCountEqual(rows, sum((labels[:4] for labels in by_worker), []))
+    self.assertCountEqual(
+        rows, sum((labels[12:16] for labels in by_worker), []))
 
   def test_data_is_not_in_the_graph(self):
     rows = np.zeros([100000, 10])
@@ -286,9 +289,9 @@ class PandasTest(parameterized.TestCase):
     labels = _Frame({"a": np.arange(5) * 3, "c": np.arange(5)})
     input_fn = inputs.pandas_input_fn(
         self._x, labels, batch_size=5, num_epochs=None, shuffle=True, seed=1)
-    for features, found in _read(input_fn, 3):
-      self.assertEqual((features["a"] * 3).tolist(), found["a"].tolist())
-      self.assertEqual(features["a"].tolist(), found["c"].tolist())
+    for features, labels_batch in _read(input_fn, 3):
+      self.assertEqual((features["a"] * 3).tolist(), labels_batch["a"].tolist())
+      self.assertEqual(features["a"].tolist(), labels_batch["c"].tolist())
 
   def test_reads_no_labels(self):
     features, = _read(inputs.pandas_input_fn(self._x, shuffle=False))

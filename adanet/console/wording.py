@@ -45,8 +45,8 @@ def all_printable(value: Any) -> Any:
   if isinstance(value, str):
     return printable(value)
   if isinstance(value, dict):
-    return {all_printable(key): all_printable(one)
-            for key, one in value.items()}
+    return {all_printable(key): all_printable(part)
+            for key, part in value.items()}
   if isinstance(value, tuple):
     parts = map(all_printable, value)
     return (type(value)(*parts) if hasattr(value, "_fields") else

@@ -107,11 +107,11 @@ class EventTextTest(parameterized.TestCase):
   def test_line(self, event, text):
     self.assertEqual([text], self._lines(event))
 
-  def _lines(self, *taken):
+  def _lines(self, *event_list):
     """Returns the lines of events, of which one comes each second."""
     lines = []
     texts = event_text.EventText(lambda: float(len(lines)))
-    for event in taken:
+    for event in event_list:
       texts.take(event)
       lines.append(texts.line(event))
     return lines
@@ -188,14 +188,14 @@ class NamesTest(parameterized.TestCase):
 
 class RemainingTest(parameterized.TestCase):
 
-  def _left(self, *taken):
+  def _left(self, *timed_events):
     """Returns what is left after pairs of a time and an event.
 
     The last one comes also 2 s earlier.
     """
     estimate = event_text.Remaining()
-    now, last = taken[-1]
-    for time, event in taken[:-1] + ((now - 2., last), (now, last)):
+    now, last = timed_events[-1]
+    for time, event in timed_events[:-1] + ((now - 2., last), (now, last)):
       estimate.take(event, time)
     return tuple(estimate.left(last, now))
 

@@ -106,10 +106,10 @@ class _Lines:
   def _is_due(self, event):
     now = time.monotonic()
     # Not the global step: ensembles may train on when that stands still.
-    taken = max((step - self._last_steps.get(name, 0)
-                 for name, step in event.steps.items()), default=0)
+    num_steps = max((step - self._last_steps.get(name, 0)
+                     for name, step in event.steps.items()), default=0)
     if (now - self._last_time < _SECS_BETWEEN_LINES or
-        taken < self._log_step_count_steps):
+        num_steps < self._log_step_count_steps):
       return False
     self._last_steps, self._last_time = event.steps, now
     return True

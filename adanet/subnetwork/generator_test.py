@@ -37,8 +37,8 @@ class SubnetworkTest(parameterized.TestCase):
   def test_persisted_tensors_are_deprecated(self):
     tensors = {"a": {"b": "tensor"}}
     with self.assertLogs("absl", level="WARNING") as logs:
-      made = _subnetwork(persisted_tensors=tensors)
-    self.assertEqual(tensors, made.persisted_tensors)
+      network = _subnetwork(persisted_tensors=tensors)
+    self.assertEqual(tensors, network.persisted_tensors)
     self.assertIn("Use shared", logs.output[0])
 
   @parameterized.parameters(
