@@ -131,14 +131,14 @@ class ParameterServersTest(parameterized.TestCase):
   def test_every_ps_expects_the_same_bytes(self, n, k, data):
     strategy = _Balanced(sizes=data.draw(_numbers(k)))
     sizes = list(map(_Fraction, strategy.sizes_of(k)))
-    found = {}
+    sizes_of_ps = {}
     for i in range(k):
       parts = _ps_fractions(strategy, n, k, i)
       self.assertEqual(1, sum(parts.values()))
       for task, part in parts.items():
         self.assertGreater(part, 0)
-        found[task] = found.get(task, 0) + part * sizes[i]
-    self.assertEqual(dict.fromkeys(range(n), sum(sizes) / n), found)
+        sizes_of_ps[task] = sizes_of_ps.get(task, 0) + part * sizes[i]
+    self.assertEqual(dict.fromkeys(range(n), sum(sizes) / n), sizes_of_ps)
 
   def test_subclasses(self):
 

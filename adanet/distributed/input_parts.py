@@ -60,10 +60,10 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   kind_of_worker = [kinds.setdefault(share, len(kinds)) for share in shares]
   trainers: Dict[int, List[int]] = collections.defaultdict(list)
   for share, kind in kinds.items():
-    for one in _trained(share):
-      trainers[one].append(kind)
+    for index in _trained(share):
+      trainers[index].append(kind)
   # For each kind of worker, the groups of trainers that include the kind.
-  groups_of = [{tuple(trainers[one]) for one in _trained(share)}
+  groups_of = [{tuple(trainers[index]) for index in _trained(share)}
                for share in kinds]
   reads_all = [
       not share.trained or _ENSEMBLES in _trained(share) and len(groups) > 1

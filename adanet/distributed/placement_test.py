@@ -220,9 +220,9 @@ class InputContextTest(parameterized.TestCase):
       with self.assertRaisesRegex(
           ValueError, f"subnetwork_index={index}: .* {task} trains"):
         strategy.input_context(k, index)
-    for reads_for, found in ids.items():
-      self.assertEqual({len(found)}, numbers[reads_for])
-      self.assertEqual(list(range(len(found))), found)
+    for reads_for, indices in ids.items():
+      self.assertEqual({len(indices)}, numbers[reads_for])
+      self.assertEqual(list(range(len(indices))), indices)
 
   @parameterized.parameters(*_MAKERS)
   def test_an_evaluator_reads_everything(self, make):

@@ -121,8 +121,9 @@ class Intervals:
 MEASURED = "measured"
 
 #: The types of the user's arguments.
-Given = Union[None, str, Sequence[Number], Callable[[int], Sequence[Number]]]
-GivenEnsembleCost = Union[None, Number, Callable[[int], Number]]
+WeightsArgument = Union[
+    None, str, Sequence[Number], Callable[[int], Sequence[Number]]]
+EnsembleCostArgument = Union[None, Number, Callable[[int], Number]]
 
 #: A step of all ensembles runs the subnetworks forward: a third of the time of
 #: their training, by J. Kaplan et al., "Scaling laws for neural language
@@ -140,30 +141,30 @@ class Weights:
   user's function only once.
 
   Attributes:
-    given: None for equal numbers; a tuple of numbers; a function from the
+    argument: None for equal numbers; a tuple of numbers; a function from the
       number of subnetworks to a sequence of numbers; or `MEASURED`.
   """
 
-  def __init__(self, name: str, given: Given,
+  def __init__(self, name: str, argument: WeightsArgument,
                measured: Optional[Sequence[Number]] = None):
     """Makes weights, and checks the arguments.
 
     Args:
       name: str, the name of the user's argument, for errors.
-      given: as the attribute, or any sequence of numbers.
+      argument: as the attribute, or any sequence of numbers.
       measured: the numbers for `MEASURED`, for as many subnetworks. For other
         numbers of subnetworks the weights are equal.
 
     Raises:
-      TypeError: `given` or `measured` contains a value that is no number.
+      TypeError: `argument` or `measured` contains a value that is no number.
       ValueError: a number is not greater than 0 or not finite.
     """
     self._name = name
-    self.given = given
-    if not (given is None or callable(given) or self.is_measured):
-      self.given = _arguments.check_weights(
-          name, given, "None, a sequence of numbers greater than 0, a function "
-                       f"from num_subnetworks to one, or {MEASURED!r}")
+    self.argument = argument
+    if not (argument is None or callable(argument) or self.is_measured):
+      self.argument = _arguments.check_weights(
+          name, argument, "None, a sequence of numbers greater than 0, a "
+          f"function from num_subnetworks to one, or {MEASURED!r}")
     if measured is not None:
       measured = _arguments.check_weights(
           name, measured, "None or a sequence of numbers greater than 0")
@@ -175,11 +176,11 @@ class Weights:
   @property
   def is_measured(self) -> bool:
     """Whether the user asked for measured weights."""
-    return isinstance(self.given, str) and self.given == MEASURED
+    return isinstance(self.argument, str) and self.argument == MEASURED
 
   def with_measured(self, measured: Optional[Sequence[Number]]) -> "Weights":
-    """Returns weights with other measured numbers if `given` is `MEASURED`."""
-    return (Weights(self._name, self.given, measured) if self.is_measured
+    """Returns weights with other numbers if `argument` is `MEASURED`."""
+    return (Weights(self._name, self.argument, measured) if self.is_measured
             else self)
 
   @_once
@@ -191,7 +192,7 @@ class Weights:
       ValueError: the user gave another number of weights than
         `num_subnetworks`, or a weight is not greater than 0.
     """
-    numbers: Any = self._measured if self.is_measured else self.given
+    numbers: Any = self._measured if self.is_measured else self.argument
     if numbers is None or self.is_measured and len(numbers) != num_subnetworks:
       return None  # The numbers may be of another iteration's candidates.
     source = self._name
@@ -218,14 +219,14 @@ class Weights:
     return Intervals(self.numbers(num_subnetworks))
 
   def __repr__(self):
-    return show(self.given)
+    return show(self.argument)
 
 
-def show(given: Any) -> str:
+def show(argument: Any) -> str:
   """Returns the `repr` of a value, or the name of a function."""
-  if callable(given):
-    return getattr(given, "__qualname__", type(given).__qualname__)
-  return repr(given)
+  if callable(argument):
+    return getattr(argument, "__qualname__", type(argument).__qualname__)
+  return repr(argument)
 
 
 class Work(Weights):
@@ -238,7 +239,7 @@ class Work(Weights):
       not measured.
   """
 
-  def __init__(self, costs: Given, ensembles: GivenEnsembleCost,
+  def __init__(self, costs: WeightsArgument, ensembles: EnsembleCostArgument,
                measured: Optional[Sequence[Number]] = None,
                measured_ensembles: Optional[Number] = None):
     """Makes a value, and checks the arguments. See `Weights`."""
@@ -252,8 +253,8 @@ class Work(Weights):
 
   def with_measured(self, measured: Optional[Sequence[Number]],
                     measured_ensembles: Optional[Number] = None) -> "Work":
-    """Returns work with other measured numbers if `given` is `MEASURED`."""
-    return (Work(self.given, self.ensembles, measured, measured_ensembles)
+    """Returns work with other measured numbers if `argument` is `MEASURED`."""
+    return (Work(self.argument, self.ensembles, measured, measured_ensembles)
             if self.is_measured else self)
 
   @_once

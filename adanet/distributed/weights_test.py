@@ -44,8 +44,8 @@ class WeightsTest(parameterized.TestCase):
       ((np.float16(.5), np.float64(.1), np.longdouble(2)), (.5, .1, 2.)),
       ((c for c in (3, 2, 1)), (3, 2, 1)),
       (_squares, (1, 4, 9)))
-  def test_numbers(self, given, expected):
-    numbers = weights_lib.Weights("costs", given).numbers(3)
+  def test_numbers(self, costs, expected):
+    numbers = weights_lib.Weights("costs", costs).numbers(3)
     self.assertEqual(expected, numbers)
     for number in numbers:
       self.assertIn(type(number), (int, float, fractions.Fraction))
@@ -55,8 +55,8 @@ class WeightsTest(parameterized.TestCase):
   @parameterized.parameters(
       (None,), ("measured",), ([1, 2.5, fractions.Fraction(1, 3)],),
       (_squares,))
-  def test_pickles(self, given):
-    for weights in (weights_lib.Weights("costs", given), _work(given)):
+  def test_pickles(self, costs):
+    for weights in (weights_lib.Weights("costs", costs), _work(costs)):
       weights = weights.with_measured([1, 2, 3])
       weights.intervals(3)
       copied = pickle.loads(pickle.dumps(weights, 2))
@@ -86,19 +86,19 @@ class WeightsTest(parameterized.TestCase):
       (True, TypeError, "ensemble_cost=True: "),
       ("measured", TypeError, "ensemble_cost='measured': "),
       ([1], TypeError, "ensemble_cost=[1]: "))
-  def test_errors(self, given, error, text):
+  def test_errors(self, weights, error, text):
     argument = re.match("[a-z_]+", text).group()
-    self.assert_says(error, text, _work, **{argument: given})
-    if given != "fast":
+    self.assert_says(error, text, _work, **{argument: weights})
+    if weights != "fast":
       text = text.replace(argument, argument + "(2)").replace("None, a", "a")
-      work = _work(**{argument: lambda k: given})
+      work = _work(**{argument: lambda k: weights})
       self.assert_says(error, text, work.intervals_behind_ensembles, 2)
 
   @parameterized.parameters(
       ([1, 2, 4], "costs=(1, 2, 4): "), (_squares, None),
       (lambda k: [1, 2, 4], "costs(2)=(1, 2, 4): "))
-  def test_other_numbers_of_subnetworks(self, given, text):
-    weights = weights_lib.Weights("costs", given)
+  def test_other_numbers_of_subnetworks(self, costs, text):
+    weights = weights_lib.Weights("costs", costs)
     weights.numbers(3)
     if text is None:
       self.assertLen(weights.numbers(2), 2)
@@ -117,8 +117,8 @@ class WorkTest(parameterized.TestCase):
       ([.1, .3], None, (fractions.Fraction(.1) + fractions.Fraction(.3)) / 3),
       ([1, 3], 5, 5), ([1, 3], np.float32(.5), .5),
       (None, lambda k: 10 * k, 20), ("measured", None, fractions.Fraction(2, 3)))
-  def test_ensemble_cost(self, costs, given, expected):
-    work = _work(costs, given)
+  def test_ensemble_cost(self, costs, ensemble_cost, expected):
+    work = _work(costs, ensemble_cost)
     self.assertEqual(expected, work.ensemble_cost(2))
     starts = work.intervals_behind_ensembles(2).starts
     first, second = map(fractions.Fraction, work.numbers(2))

@@ -283,11 +283,11 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
   RoundRobinStrategy if only the chief has the memory for all subnetworks.
   """
 
-  def __init__(self, costs: weights_lib.Given = None,
-               sizes: weights_lib.Given = None,
+  def __init__(self, costs: weights_lib.WeightsArgument = None,
+               sizes: weights_lib.WeightsArgument = None,
                num_ensemble_workers: Optional[int] = None,
                dedicate_parameter_servers: bool = True,
-               ensemble_cost: weights_lib.GivenEnsembleCost = None):
+               ensemble_cost: weights_lib.EnsembleCostArgument = None):
     """Makes a strategy. Decisions require a `config`, see `with_config`.
 
     Args:
@@ -386,9 +386,9 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
 
   def __repr__(self) -> str:
     options = []
-    if self.work.given is not None:
+    if self.work.argument is not None:
       options.append(f"costs={self.work!r}")
-    if self.sizes.given is not None:
+    if self.sizes.argument is not None:
       options.append(f"sizes={self.sizes!r}")
     if self._num_ensemble_workers is not None:
       options.append(f"num_ensemble_workers={self._num_ensemble_workers}")

@@ -39,9 +39,9 @@ class ExecutorPlanTest(parameterized.TestCase):
     self.assertEqual(float(max(times)), plan.training_time())
 
   @hypothesis.given(st.integers(1, 8), st.one_of(_costs, st.integers(1, 30)))
-  def test_trains_each_subnetwork_once(self, num_workers, given):
-    costs = given if isinstance(given, list) else None
-    count = len(given) if costs else given
+  def test_trains_each_subnetwork_once(self, num_workers, costs_or_count):
+    costs = costs_or_count if isinstance(costs_or_count, list) else None
+    count = len(costs_or_count) if costs else costs_or_count
     plan = plan_lib.ExecutorPlan(num_workers, count, costs)
     self.assertCountEqual(
         range(num_workers), [w for g in plan.worker_groups for w in g.workers])

@@ -349,12 +349,12 @@ def _write(plans, worker_names, output):
 
 def _run_executor():
   """Prints the plan of an executor."""
-  given = [name for name in _CLUSTER_ONLY if _COMMAND.is_given(name)]
+  cluster_flags = [name for name in _CLUSTER_ONLY if _COMMAND.is_given(name)]
   source = f"--executor_workers={_EXECUTOR_WORKERS.value}: expected "
-  if given:
+  if cluster_flags:
     raise command.BadInput(
-        f"{source}no --{given[0]}, which is for a cluster with parameter "
-        "servers.")
+        f"{source}no --{cluster_flags[0]}, which is for a cluster with "
+        "parameter servers.")
   if _FORMAT.value not in ("table", "json"):
     raise command.BadInput(
         f"{source}--format=table or json, got --format={_FORMAT.value}.")

@@ -129,14 +129,14 @@ class Predictions:
 
   def given_weights(self) -> Dict[str, Sequence[weights.Number]]:
     """Returns the costs, the ensemble cost and the sizes that are known."""
-    given: Dict[str, Sequence[weights.Number]] = {}
+    known_weights: Dict[str, Sequence[weights.Number]] = {}
     if self.costs is not None:
-      given["costs"] = self.costs
-    if given or self.own_ensemble_cost is not None:
-      given["ensemble cost"] = (self.ensemble_cost,)
+      known_weights["costs"] = self.costs
+    if known_weights or self.own_ensemble_cost is not None:
+      known_weights["ensemble cost"] = (self.ensemble_cost,)
     if self.sizes is not None:
-      given["sizes"] = self.sizes
-    return given
+      known_weights["sizes"] = self.sizes
+    return known_weights
 
   def _ask_for_ps(self) -> Optional[List[Indices]]:
     """Returns the parameter servers of each subnetwork; None if unknown."""

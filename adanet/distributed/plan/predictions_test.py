@@ -94,8 +94,9 @@ class PredictionsTest(parameterized.TestCase):
   def test_follow_from_answers(self, strategy, shape, data):
     m, n, k = shape
     costs, sizes = data.draw(_weights(k)), data.draw(_weights(k))
-    given = data.draw(st.none() | _costs)
-    plan = plan_lib.PlacementPlan(strategy, m, n, k, costs, sizes, given)
+    ensemble_cost = data.draw(st.none() | _costs)
+    plan = plan_lib.PlacementPlan(
+        strategy, m, n, k, costs, sizes, ensemble_cost)
     answers = answers_lib.Answers(strategy, m, n, k)
     costs, sizes = (list(map(fractions.Fraction, weights or [1] * k))
                     for weights in (plan.costs, plan.sizes))

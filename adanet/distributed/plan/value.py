@@ -30,34 +30,34 @@ Indices = wording.Indices
 Names = Optional[Sequence[str]]
 
 
-def _weights(name, given, strategy, num_subnetworks):
+def _weights(name, numbers, strategy, num_subnetworks):
   """Returns the checked costs or sizes as a tuple; None if all are 1."""
-  if given is None:
+  if numbers is None:
     if not isinstance(strategy, placement.BalancedStrategy):
       return None
-    given = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
+    numbers = (strategy.costs_of if name == "costs" else strategy.sizes_of)(
         num_subnetworks)
-    if set(given) == {1}:
+    if set(numbers) == {1}:
       return None
-  return _arguments.check_weights_of_plan(name, given, num_subnetworks)
+  return _arguments.check_weights_of_plan(name, numbers, num_subnetworks)
 
 
-def _ensemble_cost(given, strategy, num_subnetworks, costs, has_other_costs):
+def _ensemble_cost(cost, strategy, num_subnetworks, costs, has_other_costs):
   """Returns the checked cost of a step of all ensembles."""
   implied = predictions.implied_ensemble_cost(num_subnetworks, costs)
-  if given is None:
+  if cost is None:
     if not isinstance(strategy, placement.BalancedStrategy) or (
         has_other_costs and strategy.work.ensembles is None):
       return implied
-    given = strategy.ensemble_cost_of(num_subnetworks)
-    if given == implied:
+    cost = strategy.ensemble_cost_of(num_subnetworks)
+    if cost == implied:
       return implied
   expected = f"None, 0, or a number {_arguments.RANGE}"
   checked = _arguments.check_weight(
-      "ensemble_cost", given, expected, may_be_zero=True)
+      "ensemble_cost", cost, expected, may_be_zero=True)
   if checked and not _arguments.LEAST <= checked <= _arguments.MOST:
     raise ValueError(
-        f"ensemble_cost={_arguments.show(given)}: expected {expected}.")
+        f"ensemble_cost={_arguments.show(cost)}: expected {expected}.")
   return checked
 
 
