@@ -126,13 +126,13 @@ class Remembering(Dense):
   def build_subnetwork(self, *args: Any,
                        **kwargs: Any) -> Any:
     v1 = tf_compat.v1
-    made = super().build_subnetwork(*args, **kwargs)
+    own_subnetwork = super().build_subnetwork(*args, **kwargs)
     self._table = v1.lookup.experimental.DenseHashTable(
         v1.int64, v1.float32, default_value=0., empty_key=-1, deleted_key=-2,
         name="steps")
     steps = self._table.lookup(v1.constant(0, v1.int64))
-    return made._replace(
-        logits=made.logits + .01 * steps +
+    return own_subnetwork._replace(
+        logits=own_subnetwork.logits + .01 * steps +
         _value_of_resource("shared", v1.GraphKeys.RESOURCES) +
         _value_of_resource("local", v1.GraphKeys.LOCAL_RESOURCES))
 

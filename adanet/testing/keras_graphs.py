@@ -205,8 +205,8 @@ class KerasGraph:
     with self.graph.as_default():
       slots = [] if isinstance(optimizer, v1.train.Optimizer) else (
           optimizer.variables)
-      found = [[v.value for v in variables]
-               for variables in (self.model.weights, slots)]
+      tensors = [[v.value for v in variables]
+                 for variables in (self.model.weights, slots)]
       with v1.Session() as session:
         session.run(v1.global_variables_initializer())
         for features, labels in batches():
@@ -214,15 +214,15 @@ class KerasGraph:
           if runs_outputs:
             session.run(self.outputs, feeds)
           session.run(step, feeds)
-        return session.run(found)
+        return session.run(tensors)
 
 
 def assert_close(expected: Sequence[Sequence[Any]],
                  got: Sequence[Sequence[Any]]) -> None:
   """Fails unless lists of weights are the same, but for rounding."""
-  for one, other in zip(expected, got):
-    assert len(one) == len(other), (one, other)
-    for i, (value, other_value) in enumerate(zip(one, other)):
+  for expected_list, got_list in zip(expected, got):
+    assert len(expected_list) == len(got_list), (expected_list, got_list)
+    for i, (value, other_value) in enumerate(zip(expected_list, got_list)):
       np.testing.assert_allclose(
           value, other_value, rtol=1e-5, atol=1e-5, err_msg=str(i))
 

@@ -52,11 +52,12 @@ def dense(*inner, size=1, activation=None, **compiled):
 
   def make():
     model = keras.Sequential([
-        L.Dense(8, "tanh"), *(one() for one in inner),
+        L.Dense(8, "tanh"), *(make_layer() for make_layer in inner),
         L.Dense(size, activation)])
     if compiled:
-      arguments = {key: one() if callable(one) and key != "loss" else one
-                   for key, one in compiled.items()}
+      arguments = {
+          key: make() if callable(make) and key != "loss" else make
+          for key, make in compiled.items()}
       model.compile(loss=arguments.pop("loss", "mse"), **arguments)
     return model
 
@@ -157,9 +158,9 @@ class TwoOptimizers(Subclassed):
     x, y = data
     with tf.GradientTape(persistent=True) as tape:
       loss = self.compute_loss(x=x, y=y, y_pred=self(x, training=True))
-    one, other = self.inner[0].trainable_weights, self.last.trainable_weights
-    self.optimizer.apply_gradients(zip(tape.gradient(loss, one), one))
-    self.second.apply_gradients(zip(tape.gradient(loss, other), other))
+    inner, last = self.inner[0].trainable_weights, self.last.trainable_weights
+    self.optimizer.apply_gradients(zip(tape.gradient(loss, inner), inner))
+    self.second.apply_gradients(zip(tape.gradient(loss, last), last))
     return {"loss": loss}
 
 
@@ -272,7 +273,8 @@ NUMBERS = Group({
 def text(*inner, mask=False, last=None):
   def make():
     return keras.Sequential([
-        L.Embedding(9, 4, mask_zero=mask), *(one() for one in inner),
+        L.Embedding(9, 4, mask_zero=mask),
+        *(make_layer() for make_layer in inner),
         *([L.Dense(3, "softmax")] if last is None else last())])
   return make
 
@@ -324,14 +326,14 @@ def joined(names=None, outputs=None, nested=False):
   """Returns a function of a model of two inputs."""
 
   def make():
-    one, other = (keras.Input([size], name=name) for size, name in zip(
+    first, second = (keras.Input([size], name=name) for size, name in zip(
         (6, 1), names or (None, None)))
-    h = L.Dense(4, "tanh")(L.Concatenate()([one, other]))
+    h = L.Dense(4, "tanh")(L.Concatenate()([first, second]))
     size, kind = L.Dense(1, name=outputs and outputs[0])(h), L.Dense(
         3, "softmax", name=outputs and outputs[1])(h)
-    inputs: Any = [one, other]
+    inputs: Any = [first, second]
     if nested:
-      return keras.Model({"a": one, "b": [other]}, {
+      return keras.Model({"a": first, "b": [second]}, {
           "size": size, "kind": kind})
     if names:
       inputs = dict(zip(names, inputs))

@@ -13,7 +13,8 @@ from adanet.core import iteration
 from adanet.testing import builders as builders_lib
 
 
-def estimator(model_dir: str, *made: Any, **arguments: Any) -> adanet.Estimator:
+def estimator(model_dir: str, *builder_list: Any,
+              **arguments: Any) -> adanet.Estimator:
   """Returns an estimator that trains two iterations of four steps.
 
   Args:
@@ -23,7 +24,7 @@ def estimator(model_dir: str, *made: Any, **arguments: Any) -> adanet.Estimator:
   """
   return adanet.Estimator(model_dir=model_dir, **{
       "head": heads.RegressionHead(),
-      "subnetwork_generator": builders_lib.generator(*made),
+      "subnetwork_generator": builders_lib.generator(*builder_list),
       "max_iteration_steps": 4, "max_iterations": 2, **arguments})
 
 

@@ -93,7 +93,7 @@ def _table():
               lambda t, i=i: _Unseeded(f"unseeded{i}", (t, i))
               for i in range(2)])), actions=_SECOND),
   ]
-  return {one.name: one for one in table}
+  return {setting.name: setting for setting in table}
 
 
 def _without_times(value):
@@ -108,11 +108,11 @@ def _without_times(value):
 
 def _history(model_dir):
   """Returns the records of the iterations by their names."""
-  found = {}
+  records = {}
   for path in glob.glob(os.path.join(model_dir, "history", "*.json")):
     with open(path, encoding="utf-8") as f:
-      found[os.path.basename(path)] = _without_times(json.load(f))
-  return found
+      records[os.path.basename(path)] = _without_times(json.load(f))
+  return records
 
 
 class ExecutorTest(parameterized.TestCase):

@@ -244,8 +244,9 @@ def differences(expected, actual, tolerance, path=""):
   if isinstance(expected, list) and isinstance(actual, list):
     if len(expected) == len(actual):
       lines = []
-      for i, (one, other) in enumerate(zip(expected, actual)):
-        lines += differences(one, other, tolerance, "%s/%d" % (path, i))
+      for i, (expected_part, actual_part) in enumerate(zip(expected, actual)):
+        lines += differences(
+            expected_part, actual_part, tolerance, "%s/%d" % (path, i))
       return lines
   elif _are_close(expected, actual, tolerance):
     return []

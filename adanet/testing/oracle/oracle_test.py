@@ -58,8 +58,8 @@ class OracleTest(parameterized.TestCase):
         [program.figures() for program in programs] + [None])[:2]
     # On a busy machine AdaNet may fail once where it did not when the golden
     # file was made.
-    failed = [name for name, found in (cls._theirs or {}).items()
-              if len(found) < len(_GOLDEN[name])]
+    failed = [name for name, figures in (cls._theirs or {}).items()
+              if len(figures) < len(_GOLDEN[name])]
     if failed:
       cls._theirs.update(runner.Program(
           is_reference=True,

@@ -73,7 +73,7 @@ def new(name, estimator=lambda context: {}, task="regression",
 def defaults(context, task):
   """Returns the arguments of `adanet.Estimator` that a setting may replace."""
   arguments = dict(
-      subnetwork_generator=one(),
+      subnetwork_generator=one_builder(),
       max_iteration_steps=5,
       enable_ensemble_summaries=False,
       enable_subnetwork_summaries=False,
@@ -89,13 +89,13 @@ def per_iteration(*makers):
   return generators.PerIteration(lambda t: [make(t) for make in makers])
 
 
-def two():
+def two_builders():
   return per_iteration(
       lambda t: builders.Linear("linear", t),
       lambda t: builders.Dense("dense", t, 2 + t, complexity=1.5 + t))
 
 
-def one(make=builders.Dense, **kwargs):
+def one_builder(make=builders.Dense, **kwargs):
   return per_iteration(lambda t: make("one", t, **kwargs))
 
 
@@ -109,7 +109,7 @@ def complexity(*args, **kwargs):
   return adanet.ensemble.ComplexityRegularizedEnsembler(*args, **kwargs)
 
 
-def three():
+def three_builders():
   return per_iteration(
       *[lambda t, i=i: builders.Dense("dnn%d" % i, (t, i), 1 + i)
         for i in range(3)])

@@ -16,7 +16,8 @@ RESTART = setting.RESTART
 complexity = setting.complexity
 evaluate = setting.evaluate
 export = setting.export
-one, two, three = setting.one, setting.two, setting.three
+one_builder = setting.one_builder
+two_builders, three_builders = setting.two_builders, setting.three_builders
 per_iteration = setting.per_iteration
 predict = setting.predict
 train = setting.train
@@ -38,14 +39,15 @@ def _ensemblers():
       ensemble_strategies=[strategy() for strategy in args],
       ensemblers=[complexity(ordered(.1), use_bias=True)])
   return [
-      _setting("scalar_fixed", lambda c: dict(subnetwork_generator=two()),
+      _setting("scalar_fixed", lambda c: dict(
+          subnetwork_generator=two_builders()),
                then=[evaluate(), predict(), export("raw")]),
       _setting("scalar_sgd", weigh(
           optimizer=tf.train.GradientDescentOptimizer(.1), use_bias=True)),
       _setting("scalar_regularized", lambda c: dict(
           ensemblers=[complexity(
               ordered(.1), adanet_lambda=.05, adanet_beta=.02)],
-          subnetwork_generator=two()), then=[predict()]),
+          subnetwork_generator=two_builders()), then=[predict()]),
       _setting("lambda_without_optimizer", weigh(
           adanet_lambda=.3, use_bias=True, name="named",
           mixture_weight_initializer=tf.ones_initializer())),
@@ -81,7 +83,7 @@ def _ensemblers():
                task="regression_3"),
       _setting("mean", lambda c: dict(
           ensemblers=[adanet.ensemble.MeanEnsembler()],
-          subnetwork_generator=two())),
+          subnetwork_generator=two_builders())),
       _setting("mean_last_layer", lambda c: dict(
           ensemblers=[adanet.ensemble.MeanEnsembler(
               name="average", add_mean_last_layer_predictions=True)],
@@ -93,23 +95,24 @@ def _ensemblers():
                       adanet.ensemble.MeanEnsembler()],
           ensemble_strategies=[grow(), solo()])),
       _setting("all", lambda c: dict(
-          strategies(everyone)(c), subnetwork_generator=two())),
+          strategies(everyone)(c), subnetwork_generator=two_builders())),
       _setting("solo", lambda c: dict(
-          strategies(solo)(c), subnetwork_generator=two())),
+          strategies(solo)(c), subnetwork_generator=two_builders())),
       _setting("all_strategies", lambda c: dict(
-          strategies(grow, everyone, solo)(c), subnetwork_generator=two())),
+          strategies(grow, everyone, solo)(c),
+          subnetwork_generator=two_builders())),
       _setting("tie", lambda c: dict(
           ensemble_strategies=[everyone(), grow(), solo()])),
       _setting("own_ensembler", lambda c: dict(
           ensemblers=[generators.Product(c.record)],
-          subnetwork_generator=one(record=c.record)),
+          subnetwork_generator=one_builder(record=c.record)),
                then=[evaluate(), predict(), export("raw")]),
       _setting("own_ensembler_among_others", lambda c: dict(
           ensemblers=[generators.Doubled(name="doubled", use_bias=True),
                       complexity(ordered(.1), name="plain")])),
       _setting("own_strategy", lambda c: dict(
-          strategies(generators.LastTwo)(c), subnetwork_generator=three(),
-          force_grow=True)),
+          strategies(generators.LastTwo)(c),
+          subnetwork_generator=three_builders(), force_grow=True)),
   ]
 
 
@@ -119,7 +122,7 @@ def _heads():
       head=library.head(*args, **kwargs))
   summed = lambda *args, **kwargs: lambda c: dict(
       head=library.head(*args, **kwargs),
-      subnetwork_generator=one(optimizer=lambda: builders.sgd(.005)))
+      subnetwork_generator=one_builder(optimizer=lambda: builders.sgd(.005)))
   two_heads = setting.two_heads
   return [
       _setting("regression_weighted", summed(
@@ -135,7 +138,7 @@ def _heads():
           "BinaryClassHead", weight_column="w",
           label_vocabulary=["no", "yes"]), task="binary_words",
                actions=_FIRST, then=_EVERYTHING),
-      _setting("classes", lambda c: dict(subnetwork_generator=two()),
+      _setting("classes", lambda c: dict(subnetwork_generator=two_builders()),
                task="classes", actions=_FIRST, then=_EVERYTHING),
       _setting("classes_words", summed(
           "MultiClassHead", 3, label_vocabulary=["blue", "green", "red"],
@@ -174,7 +177,7 @@ def _heads():
                needs="tf.estimator"),
       _setting("exports_logits", lambda c: dict(
           export_subnetwork_logits=True, export_subnetwork_last_layer=False,
-          subnetwork_generator=two()),
+          subnetwork_generator=two_builders()),
                actions=_FIRST, then=[export("parsed")]),
   ]
 
@@ -191,16 +194,16 @@ def _search():
           evaluator=judge(
               data.dataset("regression", rows=slice(0, 8)), steps=2,
               metric_name="average_loss", objective=objective.MINIMIZE),
-          subnetwork_generator=two()), then=[evaluate()]),
+          subnetwork_generator=two_builders()), then=[evaluate()]),
       _setting("evaluator_maximizes", lambda c: dict(
           evaluator=judge(
               data.dataset("classes", **once), metric_name="accuracy",
-              objective=objective.MAXIMIZE), subnetwork_generator=two()),
-               task="classes"),
+              objective=objective.MAXIMIZE),
+          subnetwork_generator=two_builders()), task="classes"),
       _setting("evaluator_of_adanet_loss", lambda c: dict(
           evaluator=judge(data.dataset("regression", **once)),
           ensemblers=[complexity(adanet_lambda=.1)],
-          subnetwork_generator=two())),
+          subnetwork_generator=two_builders())),
       _setting("force_grow", lambda c: dict(worse(c), force_grow=True)),
       _setting("previous_ensemble_wins", worse,
                actions=_THIRD, then=[evaluate()]),
@@ -240,11 +243,11 @@ def _search():
               [builders.Dense("a"), builders.Linear("b")]))),
       _setting("replay", lambda c: dict(
           replay_config=adanet.replay.Config([1, 1]),
-          subnetwork_generator=two()), actions=_THIRD),
+          subnetwork_generator=two_builders()), actions=_THIRD),
       _setting("replay_of_the_first", lambda c: dict(
           replay_config=adanet.replay.Config([0])), then=[predict()]),
       _setting("prunes", lambda c: dict(
-          subnetwork_generator=one(
+          subnetwork_generator=one_builder(
               builders.Pruning, keep=lambda n: range(1, n)),
           ensemblers=[complexity(generators.Ordered(.1), use_bias=True)],
           force_grow=True), actions=_THIRD),
@@ -264,7 +267,7 @@ def _training():
   }
   return [
       _setting("resumes_at_odd_steps", lambda c: dict(
-          subnetwork_generator=one(optimizer=builders.adam),
+          subnetwork_generator=one_builder(optimizer=builders.adam),
           ensemblers=[complexity(builders.adam, use_bias=True)],
           max_iteration_steps=8),
                actions=[train(max_steps=7), RESTART, train(max_steps=9),
@@ -283,11 +286,11 @@ def _training():
           train(stop_after=3, max_steps=20), train(stop_after=4, max_steps=20)
       ]),
       _setting("replicates_in_training", lambda c: dict(
-          subnetwork_generator=one(builders.TrainingDependent),
+          subnetwork_generator=one_builder(builders.TrainingDependent),
           ensemblers=[complexity(generators.Ordered(.1))],
           replicate_ensemble_in_training=True)),
       _setting("depends_on_training", lambda c: dict(
-          subnetwork_generator=one(builders.TrainingDependent),
+          subnetwork_generator=one_builder(builders.TrainingDependent),
           ensemblers=[complexity(generators.Ordered(.1))])),
       _setting("metric_fn", lambda c: dict(metric_fn=metrics), actions=_FIRST,
                then=[evaluate(steps=3, name="train")]),
@@ -295,7 +298,7 @@ def _training():
           subnetwork_generator=stop_at(2, 3, 100)),
                actions=[train(max_steps=5)]),
       _setting("what_hooks_see", lambda c: dict(
-          subnetwork_generator=one(
+          subnetwork_generator=one_builder(
               builders.Hooked, chief_hooks=lambda: [c.saver_hook("chief's")],
               hooks=lambda: [c.saver_hook("builder's")]),
           config=library.run_config(
@@ -315,13 +318,13 @@ def _training():
               lambda t: builders.GlobalStep("made", t, create=True))),
                actions=[train(max_steps=4), train(max_steps=7)]),
       _setting("learning_rate_decay", lambda c: dict(
-          subnetwork_generator=one(builders.Decayed)),
+          subnetwork_generator=one_builder(builders.Decayed)),
                actions=[train(max_steps=4), train(max_steps=7)]),
       _setting("own_mixture_weights_train_op", lambda c: dict(
-          subnetwork_generator=one(builders.MixtureWeights),
+          subnetwork_generator=one_builder(builders.MixtureWeights),
           ensemblers=[complexity(tf.train.GradientDescentOptimizer(.2))])),
       _setting("local_init_ops", lambda c: dict(
-          subnetwork_generator=one(builders.LocalVariable))),
+          subnetwork_generator=one_builder(builders.LocalVariable))),
       _setting("summaries", lambda c: dict(
           enable_ensemble_summaries=True, enable_subnetwork_summaries=True,
           ensemblers=[complexity(generators.Ordered(.1))])),
@@ -332,7 +335,7 @@ def _training():
                   tf.train.MomentumOptimizer(.05, .9))),
               lambda t: builders.Scoped("adam", t, optimizer=builders.adam)))),
       _setting("normalization", lambda c: dict(
-          subnetwork_generator=one(builders.Normalized))),
+          subnetwork_generator=one_builder(builders.Normalized))),
       _setting("keras_layers", lambda c: dict(
           subnetwork_generator=per_iteration(
               lambda t: builders.Keras("a", t),
@@ -389,13 +392,14 @@ def uneven_batches():
               data.dataset("classes", num_epochs=1, batch_size=size))),
       "multi_head": {},
   }
-  return [one._replace(
-      name=one.name + "_uneven",
-      estimator=lambda c, one=one: dict(one.estimator(c), **changed[one.name]),
+  return [base._replace(
+      name=base.name + "_uneven",
+      estimator=lambda c, base=base: dict(
+          base.estimator(c), **changed[base.name]),
       actions=[action._replace(arguments=dict(
           action.arguments, batch_size=size)) if action.name == "evaluate" else
-               action for action in one.actions])
-          for one in table() if one.name in changed]
+               action for action in base.actions])
+          for base in table() if base.name in changed]
 
 
 def quick():

@@ -16,7 +16,7 @@ def _regression(context):
   """Two iterations are done; the third has begun."""
   del context
   return dict(
-      subnetwork_generator=setting.two(),
+      subnetwork_generator=setting.two_builders(),
       ensemblers=[setting.complexity(
           generators.Ordered(.1), adanet_lambda=.01, use_bias=True)])
 
@@ -26,7 +26,7 @@ def _binary(context):
   del context
   return dict(
       head=library.head("BinaryClassHead"),
-      subnetwork_generator=setting.three(),
+      subnetwork_generator=setting.three_builders(),
       evaluator=adanet.Evaluator(
           data.dataset("binary", **_ONCE), metric_name="accuracy",
           objective=adanet.Evaluator.Objective.MAXIMIZE),
@@ -41,7 +41,7 @@ def _multi_head(context):
           library.head("RegressionHead", name="price"),
           library.head("BinaryClassHead", name="sold"),
       ]),
-      subnetwork_generator=setting.one(
+      subnetwork_generator=setting.one_builder(
           builders.Dense, optimizer=builders.adam),
       ensemblers=[setting.complexity(
           generators.Ordered(.1),
