@@ -39,13 +39,13 @@ class PyWheelTest(parameterized.TestCase):
 
   def _make_wheel(self, files, umask=0o022, **env):
     """Packs a dict of files; returns make_wheel's exit code and its errors."""
-    made = subprocess.run(
+    process = subprocess.run(
         [_FOLDER / "make_wheel", self.folder / _WHEEL.name,
          self.folder / _SDIST.name] +
         ["{}={}".format(*item) for item in files.items()],
         env=dict(os.environ, **env), preexec_fn=lambda: os.umask(umask),
         stderr=subprocess.PIPE, text=True, check=False)
-    return made.returncode, made.stderr
+    return process.returncode, process.stderr
 
   def test_files(self):
     with zipfile.ZipFile(_WHEEL) as wheel:

@@ -56,10 +56,10 @@ def _saved_steps(checkpoint):
   """Returns how far each candidate is in a checkpoint."""
   try:
     reader = tf_compat.v1.train.NewCheckpointReader(checkpoint)
-    return {(int(found.group(1)), found.group(2)): int(reader.get_tensor(name))
-            for name, found in (
+    return {(int(match.group(1)), match.group(2)): int(reader.get_tensor(name))
+            for name, match in (
                 (name, _STEP.fullmatch(name))
-                for name in reader.get_variable_to_shape_map()) if found}
+                for name in reader.get_variable_to_shape_map()) if match}
   except tf_compat.v1.errors.OpError:
     return {}  # A later one has replaced it.
 
@@ -74,11 +74,11 @@ def _children(pid):
           fields = f.read().rpartition(")")[2].split()
         if fields[0] not in "ZX":
           parents[int(name)] = int(fields[1])
-  found, new = set(), {pid}
+  children, new = set(), {pid}
   while new:
-    new = {p for p, parent in parents.items() if parent in new} - found
-    found |= new
-  return found
+    new = {p for p, parent in parents.items() if parent in new} - children
+    children |= new
+  return children
 
 
 class BrokenJob:
@@ -290,15 +290,15 @@ class BrokenJob:
 
   def _steps_since(self, name, since):
     """Returns (when, global step) of steps of a task."""
-    found = []
+    steps = []
     for seen in self.job.seen:
       if seen.task != name or seen.secs < since:
         continue
       if isinstance(seen.event, events.Progress):
-        found.append((seen.secs, seen.event.global_step))
+        steps.append((seen.secs, seen.event.global_step))
       elif isinstance(seen.event, events.TrainingEnded):
-        found += [(seen.secs, seen.event.global_step), (seen.secs, -1)]
-    return found
+        steps += [(seen.secs, seen.event.global_step), (seen.secs, -1)]
+    return steps
 
   def _next_step(self, fault, name, since):
     """Returns (when, global step) of the first step; None if there is none."""
@@ -317,30 +317,30 @@ class BrokenJob:
           return seen.secs, seen.event.global_step
       return None
     is_ps = name.startswith("ps")
-    found = self._steps_since("chief:0" if is_ps else name, since)
+    steps = self._steps_since("chief:0" if is_ps else name, since)
     if is_ps or fault.kind == plan.STOP:
       # Of a process that lived on: the first one may have been underway.
       if is_ps and self.job.status("chief:0") == 0:
         return self.job.ended("chief:0"), None
-      different = [f for f in found if f[1] != found[0][1]]
+      different = [f for f in steps if f[1] != steps[0][1]]
       return different[0] if different else None
-    return found[0] if found else None
+    return steps[0] if steps else None
 
   def _recover(self, fault, names, since):
     """Waits for the next steps; returns the first step, and the seconds."""
     end = time.monotonic() + _RECOVERY_SECS
     while True:
-      found = [self._next_step(fault, name, since) for name in names]
-      if None not in found:
+      next_steps = [self._next_step(fault, name, since) for name in names]
+      if None not in next_steps:
         break
       if time.monotonic() > end:
         raise jobs.JobError("{} took no step in {:g} s".format(", ".join(
-            name for name, f in zip(names, found) if f is None),
+            name for name, f in zip(names, next_steps) if f is None),
                                                                _RECOVERY_SECS))
       self._poll()
-    steps = [step for _, step in found if step is not None and step >= 0]
+    steps = [step for _, step in next_steps if step is not None and step >= 0]
     return (steps[0] if steps else None,
-            max([when - since for when, _ in found] + [0.]))
+            max([when - since for when, _ in next_steps] + [0.]))
 
   def _break(self, fault):
     """Does one injection; returns whether its moment came."""

@@ -17,10 +17,10 @@ def check(sources):
     A sorted list of str: each name that several classes have, also behind an
     underscore, and where they are.
   """
-  found = collections.defaultdict(list)
+  places_by_name = collections.defaultdict(list)
   for path, text in sources.items():
     for node in ast.walk(ast.parse(text)):
       if isinstance(node, ast.ClassDef):
-        found[node.name.lstrip("_")].append(f"{path}:{node.lineno}")
+        places_by_name[node.name.lstrip("_")].append(f"{path}:{node.lineno}")
   return sorted(f"{name}: {', '.join(sorted(places))}"
-                for name, places in found.items() if len(places) > 1)
+                for name, places in places_by_name.items() if len(places) > 1)

@@ -65,12 +65,12 @@ def circles(edges):
     Sorted list of tuples, one of those that have the same nodes. The first and
     the last str are the same.
   """
-  found = {}
+  ways = {}
   for start in sorted(edges):
     way = _below(edges, start).get(start)
     if way:
-      found.setdefault(frozenset(way), way)
-  return sorted(found.values())
+      ways.setdefault(frozenset(way), way)
+  return sorted(ways.values())
 
 
 def arrows(edges, start, end, allowed=()):

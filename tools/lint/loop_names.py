@@ -50,8 +50,8 @@ def _in_scope(scope):
 
 def _names(nodes, context):
   """Returns the nodes of names in a context, such as `ast.Load`."""
-  return {one for node in nodes for one in ast.walk(node)
-          if isinstance(one, ast.Name) and isinstance(one.ctx, context)}
+  return {name for node in nodes for name in ast.walk(node)
+          if isinstance(name, ast.Name) and isinstance(name.ctx, context)}
 
 
 def _may_overwrite(source):
@@ -69,15 +69,15 @@ def _may_overwrite(source):
         used = _names(loop.body, ast.Load)
         for target in _names([loop.target], ast.Store):
           inside.setdefault(target.id, set()).update(used)
-    for one in ast.walk(scope) if inside else ():
-      if isinstance(one, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-        used = _names([one.elt], ast.Load)
+    for node in ast.walk(scope) if inside else ():
+      if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        used = _names([node.elt], ast.Load)
         for target in _names(
-            [generator.target for generator in one.generators], ast.Store):
+            [generator.target for generator in node.generators], ast.Store):
           if target.id in inside:
             inside[target.id].update(used)
-    if inside and any(one.id in inside and one not in inside[one.id]
-                      for one in _names([scope], ast.Load)):
+    if inside and any(name.id in inside and name not in inside[name.id]
+                      for name in _names([scope], ast.Load)):
       return True
   return False
 
@@ -98,7 +98,7 @@ def check(source):
   chains.visit(tree)
   definitions = beniget.UseDefChains(chains).chains
   constants = _constants(tree)
-  found = set()
+  problems = set()
   for loop in gast.walk(tree):
     if not isinstance(loop, (gast.For, gast.AsyncFor)):
       continue
@@ -109,5 +109,6 @@ def check(source):
       for use in chains.chains[target].users():
         others = {d.node for d in definitions.get(use.node, ())} - inside
         if use.node not in inside and others - constants:
-          found.add((loop.lineno, _MESSAGE.format(target.id, use.node.lineno)))
-  return sorted(found)
+          problems.add(
+              (loop.lineno, _MESSAGE.format(target.id, use.node.lineno)))
+  return sorted(problems)

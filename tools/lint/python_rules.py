@@ -44,7 +44,7 @@ def check(source):
   """
   nodes = list(ast.walk(ast.parse(source)))
   defined = {name for node in nodes for name in _defined(node)}
-  found = []
+  problems = []
   for node in nodes:
     wrong = ""
     if _is_load(node):
@@ -58,5 +58,5 @@ def check(source):
       if _PYTHON_NAME.match(node.id) and node.id not in defined:
         wrong = node.id
     if wrong:
-      found.append((node.lineno, _MESSAGE.format(wrong)))
-  return sorted(found)
+      problems.append((node.lineno, _MESSAGE.format(wrong)))
+  return sorted(problems)

@@ -55,7 +55,7 @@ def _sources(*suffixes):
   # The runfile is a link into the source tree.
   workspace = os.path.realpath(runfiles.Create().Rlocation("adanet/WORKSPACE"))
   root = os.path.dirname(workspace)
-  found = {}
+  texts = {}
   for folder, folders, names in os.walk(root):
     folders[:] = [name for name in folders if not name.startswith(".")]
     if folder == os.path.join(root, _OTHER_PROJECT):
@@ -64,8 +64,8 @@ def _sources(*suffixes):
       if name.endswith(suffixes):
         path = os.path.join(folder, name)
         with open(path, encoding="utf-8") as f:
-          found[os.path.relpath(path, root)] = f.read()
-  return found
+          texts[os.path.relpath(path, root)] = f.read()
+  return texts
 
 
 @functools.lru_cache(maxsize=None)
@@ -125,9 +125,10 @@ class TreeTest(_TestCase):
     self.assertEqual([], import_graph.arrows(
         edges, "adanet.search", "adanet.engines",
         ["adanet.engines", "adanet.engines.engine"]))
-    for one, other in (("executor", "cluster"), ("cluster", "executor")):
+    for engine, other_engine in (
+        ("executor", "cluster"), ("cluster", "executor")):
       self.assertEqual([], import_graph.arrows(
-          edges, f"adanet.engines.{one}", f"adanet.engines.{other}"))
+          edges, f"adanet.engines.{engine}", f"adanet.engines.{other_engine}"))
 
 
 @level.gate

@@ -19,16 +19,16 @@ def check(source):
     A sorted list of `(line number, message)`.
   """
   # Most files have neither text, and parsing them all takes seconds.
-  found = []
+  problems = []
   if re.search(r"\bimport .*\btyping\b", source):
-    found += [
+    problems += [
         (node.lineno, "use `from typing import ...`")
         for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import)
         for name in node.names if name.name == "typing"]
   if "type:" in source:
-    found += [
+    problems += [
         (token.start[0], "use an annotation in place of a comment")
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
         if token.type == tokenize.COMMENT and
         token.string.lstrip("# ").startswith("type:")]
-  return sorted(found)
+  return sorted(problems)

@@ -79,9 +79,9 @@ _LOOK_AT = """if True:
 
 def _named():
   """Returns the public names that the pages have, with all their dots."""
-  found = {name for page in _PAGES
+  names = {name for page in _PAGES
            for name in re.findall(r"\badanet(?:\.\w+)+", pages.text(page))}
-  return sorted(found - _NOT_HERE)
+  return sorted(names - _NOT_HERE)
 
 
 def _imports():

@@ -49,7 +49,7 @@ def _publish(args, env, output):
 def serve(folder, *credentials):
   app = pypiserver.app(
       roots=[pathlib.Path(folder)], authenticate=["update"],
-      auther=lambda *given: given == credentials, disable_fallback=True)
+      auther=lambda *login: login == credentials, disable_fallback=True)
   server = simple_server.make_server("127.0.0.1", 0, app)
   _FORK.Process(target=server.serve_forever, daemon=True).start()
   print(server.server_port, flush=True)
