@@ -104,12 +104,12 @@ class ComingFromKerasTest(parameterized.TestCase):
     if '["a", "b"]' in in_keras:
       variables["model"] = variables["small"]()
       variables["model"].compile("adam", "mse")
-    expected, found = (_run(code, variables) for code in (in_keras, here))
+    expected, actual = (_run(code, variables) for code in (in_keras, here))
     if any(name in here for name in _SAME_SHAPES):
-      self.assertEqual(np.shape(expected), np.shape(found))
+      self.assertEqual(np.shape(expected), np.shape(actual))
     if "search = " in here or ".fit(" in here:
       search = variables["search_of_two" if "of_two" in here else "search"]
-      search = found if hasattr(found, "leaderboard") else search
+      search = actual if hasattr(actual, "leaderboard") else search
       if ".fit(" in here:
         self.assertNotEmpty(search.leaderboard())
     elif "save" in here or "export" in here:

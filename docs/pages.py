@@ -42,15 +42,15 @@ def blocks(page):
 def programs(page):
   """Returns list of (program, output) of a page; the last one shows its output.
   """
-  found = []
+  pairs = []
   all_blocks = blocks(page)
   for (kind, program), (next_kind, output) in zip(
       all_blocks, all_blocks[1:] + [("", "")]):
     if kind == "python":
-      found.append((program, output if next_kind == "text" else ""))
-  while found and not found[-1][1]:
-    found.pop()
-  return found
+      pairs.append((program, output if next_kind == "text" else ""))
+  while pairs and not pairs[-1][1]:
+    pairs.pop()
+  return pairs
 
 
 def run(page, pools=True):

@@ -23,14 +23,15 @@ def _digits():
   """Returns the report of a run of //adanet/examples/digits."""
   path = runfiles.Create().Rlocation("adanet/docs/digits.json")
   with open(path, encoding="utf-8") as f:
-    found = json.load(f)
+    report = json.load(f)
   kinds = {"iterations": records.IterationRecord,
            "tasks": records.TaskRecord,
            "evaluations": records.EvaluationRecord}
-  return history_lib.History(found["model_dir"], **{
+  return history_lib.History(report["model_dir"], **{
       key: tuple(
-          records.loads(kind, json.dumps(dict(record, version=found["version"])))
-          for record in found[key])
+          records.loads(
+              kind, json.dumps(dict(record, version=report["version"])))
+          for record in report[key])
       for key, kind in kinds.items()})
 
 

@@ -84,12 +84,12 @@ class RayTest(absltest.TestCase):
     alone.train(_INPUT)
     variables.assert_equal(
         variables.latest(alone.model_dir), variables.latest(model_dir))
-    found = _estimator(model_dir, 0.)
+    estimator = _estimator(model_dir, 0.)
     self.assertEqual(
         [i.winner for i in alone.history().iterations],
-        [i.winner for i in found.history().iterations])
+        [i.winner for i in estimator.history().iterations])
     self.assertEqual(alone.evaluate(builders.input_fn(1)),
-                     found.evaluate(builders.input_fn(1)))
+                     estimator.evaluate(builders.input_fn(1)))
     processes.wait_until(
         lambda: not process_tree.descendants(os.getpid()),
         "the end of Ray's processes", _END_SECS)

@@ -84,9 +84,9 @@ def _is_public_here(name, value, module):
   return getattr(value, "__module__", package).startswith(package)
 
 
-def _is_older_name(name, value, found):
+def _is_older_name(name, value, members):
   """Whether a class is documented by the name that it has now."""
-  return inspect.isclass(value) and value.__name__ != name and found.get(
+  return inspect.isclass(value) and value.__name__ != name and members.get(
       value.__name__) is value
 
 
@@ -94,13 +94,13 @@ def _public(module):
   """Returns dict from name to value of what a module offers, but for modules.
   """
   if hasattr(module, "__all__"):
-    found = {name: getattr(module, name) for name in module.__all__}
+    members = {name: getattr(module, name) for name in module.__all__}
   else:
-    found = {name: value for name, value in vars(module).items()
-             if _is_public_here(name, value, module)}
-  return {name: value for name, value in found.items()
+    members = {name: value for name, value in vars(module).items()
+               if _is_public_here(name, value, module)}
+  return {name: value for name, value in members.items()
           if not inspect.ismodule(value) and name != "__version__" and
-          not _is_older_name(name, value, found)}
+          not _is_older_name(name, value, members)}
 
 
 class ReferenceTest(parameterized.TestCase):

@@ -149,13 +149,14 @@ def _speed_row(size, machines):
   plan = plan_lib.PlacementPlan(distributed.RoundRobinStrategy(), *size)
   by_workers, by_ps = on_paper(plan, machines)
   paper = Speeds(*map(min, by_workers, by_ps))
-  found = simulate(plan, machines, _STEPS / min(paper))
+  simulated = simulate(plan, machines, _STEPS / min(paper))
   limits = {by_workers.trainer: "trainer", by_workers.ensemble: "chief",
             by_ps.trainer: "ps"}
   return [f"{n:,}" for n in size] + [
       f"{number:.2f}" for number in (
-          plan.load_per_ps().max(), by_ps.trainer, paper.trainer, found.trainer,
-          paper.ensemble, found.ensemble)] + [limits[min(limits)]]
+          plan.load_per_ps().max(), by_ps.trainer, paper.trainer,
+          simulated.trainer, paper.ensemble,
+          simulated.ensemble)] + [limits[min(limits)]]
 
 
 def _control_row(size):

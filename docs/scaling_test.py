@@ -31,11 +31,11 @@ class ScalingTest(parameterized.TestCase):
     plan = plan_lib.PlacementPlan(distributed.RoundRobinStrategy(), *size)
     by_workers, by_ps = scaling.on_paper(plan, _MACHINES)
     paper = scaling.Speeds(*map(min, by_workers, by_ps))
-    found = scaling.simulate(plan, _MACHINES, 30 / min(paper))
-    self.assertGreater(found.ensemble, .8 * paper.ensemble)
-    self.assertLess(found.ensemble, 1.1 * by_workers.ensemble)
+    simulated = scaling.simulate(plan, _MACHINES, 30 / min(paper))
+    self.assertGreater(simulated.ensemble, .8 * paper.ensemble)
+    self.assertLess(simulated.ensemble, 1.1 * by_workers.ensemble)
     # With 7 workers some train one subnetwork, and are faster.
-    self.assertGreater(found.trainer, .8 * paper.trainer)
+    self.assertGreater(simulated.trainer, .8 * paper.trainer)
 
 
 if __name__ == "__main__":
