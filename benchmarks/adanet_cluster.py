@@ -31,7 +31,7 @@ NAME = "AdaNet 0.8.0"
 _FOLDER = "adanet_reference/site-packages/adanet-0.8.0"
 
 
-class Found(NamedTuple):
+class MeasuredIteration(NamedTuple):
   """How an iteration went.
 
   Attributes:
@@ -42,8 +42,8 @@ class Found(NamedTuple):
   ensemble_steps: int
 
 
-def found(begin, end, steps, job):
-  """Returns what the chief `Found`.
+def check_iteration(begin, end, steps, job):
+  """Returns the `MeasuredIteration` of the chief, if it trained all networks.
 
   Args:
     begin: float, when the tasks began.
@@ -61,11 +61,11 @@ def found(begin, end, steps, job):
   program.check(len(ensembles) == job["num_candidates"],
                 f"AdaNet has {len(ensembles)} ensembles")
   program.check(end > begin, "AdaNet's chief has not trained")
-  return Found(end - begin, min(ensembles))
+  return MeasuredIteration(end - begin, min(ensembles))
 
 
 def measure(num_workers, num_ps, **job):
-  """Returns what is `Found`, of tasks on the TensorFlow of this process.
+  """Returns a `MeasuredIteration` on the TensorFlow of this process.
 
   Args:
     num_workers: int, with the chief.
@@ -89,4 +89,4 @@ def measure(num_workers, num_ps, **job):
       for name in workers:
         tasks.write(name, "go")
       end, steps = json.loads(tasks.read("chief:0"))
-      return found(begin, end, steps, job)
+      return check_iteration(begin, end, steps, job)

@@ -223,7 +223,7 @@ def row(case, count, turns):
       statistics.median(timed.secs for timed in side) for side in zip(*turns))
   ratio = statistics.median(our.secs / other.secs for our, other in turns)
   forward = sum(case.costs) * case.unit_secs * _FORWARD
-  found = {
+  figures = {
       "workers": case.num_workers, "ps": case.num_ps,
       "costs": ", ".join(map(str, case.costs)) if len(case.costs) < 5 else
                f"{len(case.costs)} x {case.costs[0]}",
@@ -241,14 +241,14 @@ def row(case, count, turns):
       "limits": {"ratio": 1 / case.least, "deviation": _MAX_DEVIATION,
                  "other_deviation": _MAX_DEVIATION}}
   if case.num_eval_steps:
-    found["training"] = statistics.median(
+    figures["training"] = statistics.median(
         _busiest(our.training, (1 / _FORWARD + 1) * forward * count)
         for our, _ in turns)
-    found["evaluation"] = statistics.median(
+    figures["evaluation"] = statistics.median(
         _busiest(our.evaluation, forward * case.num_eval_steps)
         for our, _ in turns)
-    found["limits"].update(training=1.2, evaluation=2.)
-  return found
+    figures["limits"].update(training=1.2, evaluation=2.)
+  return figures
 
 
 def measure(unused_placement, num_turns):
@@ -282,9 +282,10 @@ _BARS = {
 def bars(rows):
   """Returns list of `program.Bar`."""
   return [
-      program.Bar("{workers} workers, {ps} ps, costs {costs}: ".format(**found)
-                  + text, found[name], found["limits"][name])
-      for found in rows for name, text in _BARS.items() if name in found]
+      program.Bar(
+          "{workers} workers, {ps} ps, costs {costs}: ".format(**figures)
+          + text, figures[name], figures["limits"][name])
+      for figures in rows for name, text in _BARS.items() if name in figures]
 
 
 if __name__ == "__main__":

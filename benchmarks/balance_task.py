@@ -126,8 +126,8 @@ def run(connection):
       end it sends what it has `Done`, or the text of an error.
   """
   while True:
-    given = connection.recv()
+    task = connection.recv()
     try:
-      connection.send(("ended", _train(connection, *given)))
+      connection.send(("ended", _train(connection, *task)))
     except BaseException:  # pylint: disable=broad-except
       connection.send(("failed", traceback.format_exc()))

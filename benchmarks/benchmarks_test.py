@@ -75,8 +75,8 @@ else:
 _worker = plan_lib.PlacementPlan.worker
 
 
-def _found(**num_ops):
-  """Returns what tasks find that take a step in 2 s, and a bare one in 1 s."""
+def _answers(**num_ops):
+  """Returns answers of tasks with a step in 2 s, and a bare one in 1 s."""
   return {
       name: {"num_ops": num_ops.get(name.replace(":", ""), count),
              "turns": [[2., 1.] for _ in range(3)]}
@@ -109,24 +109,25 @@ class BenchmarksTest(parameterized.TestCase):
         benchmark.measure(placement, num_turns=2)
 
   def test_rows_of_steps(self):
-    found = _found()
-    found["worker:1"]["turns"][1] = [1., 4.]  # It is the slowest in this turn.
-    rows = cluster.rows_of_steps(found)
+    answers = _answers()
+    # It is the slowest in this turn.
+    answers["worker:1"]["turns"][1] = [1., 4.]
+    rows = cluster.rows_of_steps(answers)
     self.assertEqual([2., 2., 2.], [row["ratio"] for row in rows])
     self.assertEqual(
         ["step of chief:0, 3 ensembles", "step of worker:0, 2 subnetworks",
          "step of worker:1, 1 subnetwork"], [row["what"] for row in rows])
-    found["worker:1"]["turns"][2] = [1., 4.]
+    answers["worker:1"]["turns"][2] = [1., 4.]
     self.assertEqual(
-        [.5, 2., .25], [row["ratio"] for row in cluster.rows_of_steps(found)])
+        [.5, 2., .25], [row["ratio"] for row in cluster.rows_of_steps(answers)])
 
   def test_refuses_steps_of_others_and_turns_without_a_step(self):
     with self.assertRaisesRegex(program.CheckError, "train ops"):
-      cluster.rows_of_steps(_found(worker1=2))
-    found = _found()
-    found["worker:0"]["turns"][2][1] = None
+      cluster.rows_of_steps(_answers(worker1=2))
+    answers = _answers()
+    answers["worker:0"]["turns"][2][1] = None
     with self.assertRaisesRegex(program.CheckError, "no step in turn 2"):
-      cluster.rows_of_steps(found)
+      cluster.rows_of_steps(answers)
 
   def test_rows_of_a_balance(self):
     case = balance.Case(5, 2, (1, 2, 4), least=1.7)
@@ -193,7 +194,7 @@ class BenchmarksTest(parameterized.TestCase):
       ({}, (3., 4)), ({"subnetwork_t0_b": 9}, "candidates took"),
       ({"subnetwork_t0_c": 10}, "candidates took"),
       ({"ensemble_t0_c": 9}, "3 ensembles"))
-  def test_found_by_a_chief_of_adanet(self, more, expected):
+  def test_iteration_of_a_chief_of_adanet(self, more, expected):
     steps = {
         "subnetwork_t0_a": 10, "subnetwork_t0_b": 10, "ensemble_t0_a": 7,
         "ensemble_t0_b": 4, **more}
@@ -202,10 +203,10 @@ class BenchmarksTest(parameterized.TestCase):
         for name, count in steps.items()
     }, {"num_candidates": 2, "num_steps": 10})
     if isinstance(expected, tuple):
-      self.assertEqual(expected, adanet_cluster.found(*arguments))
+      self.assertEqual(expected, adanet_cluster.check_iteration(*arguments))
     else:
       with self.assertRaisesRegex(program.CheckError, expected):
-        adanet_cluster.found(*arguments)
+        adanet_cluster.check_iteration(*arguments)
 
   def test_ends_tasks_that_fail(self):
     with self.assertRaisesRegex(program.CheckError, "ended with 7: wrong"):
@@ -283,14 +284,14 @@ class PhasesTest(absltest.TestCase):
     v1 = tf_compat.v1
     run = v1.Session.run
     with v1.Graph().as_default(), value_phases.clocks(self._clock):
-      one, two = [
+      short, long = [
           v1.py_func(lambda secs=secs: self._tick(secs), [], v1.float32)
           for secs in (1., 2.)]
       with v1.Session() as session:
-        mixed = {None: two, "a": []}
-        for fetches in one, mixed, one, one, mixed:
+        mixed = {None: long, "a": []}
+        for fetches in short, mixed, short, short, mixed:
           session.run(fetches)
-        call = session.make_callable(one)
+        call = session.make_callable(short)
         for _ in range(3):
           call()
     self.assertEqual(

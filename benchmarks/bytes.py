@@ -154,28 +154,28 @@ def _ops(models, iteration):
 def _bytes(v1, strategy, num_ps, ops):
   """Returns a list: the bytes that a strategy places on each server."""
   strategy.config = program.Config(1, 0, num_ps)
-  found = [0] * num_ps
+  bytes_by_ps = [0] * num_ps
   for i, ops_of_candidate in ops.items():
     place = _device_function(v1, strategy, len(ops), i)
     for op, num_bytes in ops_of_candidate:
-      found[_task(place(op))] += num_bytes
-  return found
+      bytes_by_ps[_task(place(op))] += num_bytes
+  return bytes_by_ps
 
 
 def _bytes_by_rule(rule, num_ps, ops):
   """Returns what `_bytes` must."""
-  found = [0] * num_ps
+  bytes_by_ps = [0] * num_ps
   for i, ops_of_candidate in ops.items():
     for op, num_bytes in ops_of_candidate:
       name_hash = int(hashlib.sha256(op.name.encode()).hexdigest(), 16)
-      found[rule(num_ps, i, name_hash)] += num_bytes
-  return found
+      bytes_by_ps[rule(num_ps, i, name_hash)] += num_bytes
+  return bytes_by_ps
 
 
 def _bytes_in_graph(v1, strategy, num_ps, ops):
   """Returns what `_bytes` must, from a graph with all these variables."""
   strategy.config = program.Config(1, 0, num_ps)
-  found = [0] * num_ps
+  bytes_by_ps = [0] * num_ps
   for i, ops_of_candidate in ops.items():
     with v1.Graph().as_default(), strategy.subnetwork_devices(len(ops), i):
       for op, num_bytes in ops_of_candidate:
@@ -183,19 +183,20 @@ def _bytes_in_graph(v1, strategy, num_ps, ops):
             shape=[], dtype=v1.float32, name=op.name)
         program.check(handle.op.name == op.name,
                       f"{op.name} is called {handle.op.name}")
-        found[_task(handle.device)] += num_bytes
-  return found
+        bytes_by_ps[_task(handle.device)] += num_bytes
+  return bytes_by_ps
 
 
 def _check(v1, column, models):
   """Raises unless a graph has its variables where `_bytes` and a rule say."""
   ops = _ops(models, 0)
   for num_ps in _NUM_PS:
-    found = _bytes(v1, column.strategy, num_ps, ops)
+    bytes_by_ps = _bytes(v1, column.strategy, num_ps, ops)
     program.check(
-        found == _bytes_by_rule(column.rule, num_ps, ops)
-        and found == _bytes_in_graph(v1, column.strategy, num_ps, ops),
-        f"{column.title} places {found} bytes on {num_ps} parameter servers")
+        bytes_by_ps == _bytes_by_rule(column.rule, num_ps, ops)
+        and bytes_by_ps == _bytes_in_graph(v1, column.strategy, num_ps, ops),
+        f"{column.title} places {bytes_by_ps} bytes on {num_ps} parameter "
+        "servers")
 
 
 def _row(case, num_ps, title, ratios):

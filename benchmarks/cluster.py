@@ -99,8 +99,8 @@ class Tasks:
     return self
 
   def __exit__(self, *_):
-    for one in self._programs.values():
-      one.close()
+    for task in self._programs.values():
+      task.close()
 
   def wait(self, names, must_end=True):
     """Waits until these tasks have ended well.
@@ -113,9 +113,9 @@ class Tasks:
     left = list(names)
     while left:
       left = [n for n in left if self._programs[n].status is None]
-      for name, one in self._programs.items():
-        program.check(not one.status,
-                      f"{name} ended with {one.status}: {one.log}")
+      for name, task in self._programs.items():
+        program.check(not task.status,
+                      f"{name} ended with {task.status}: {task.log}")
       if left and time.monotonic() > end:
         program.check(not must_end, f"{left[0]} does not end")
         return
@@ -210,7 +210,7 @@ def measure_jobs(env, adanet_env, num_turns):
 
 
 def _take_turns(env, num_turns):
-  """Returns dict from a task to what it found; see `cluster_steps`."""
+  """Returns dict from a task to its answer; see `cluster_steps`."""
   with _folder() as folder:
     command = [sys.executable, cluster_steps.__file__,
                os.path.join(folder, "model"), str(num_turns)]
@@ -224,28 +224,28 @@ def _take_turns(env, num_turns):
       return {name: json.loads(tasks.read(name)) for name in TRAINERS}
 
 
-def rows_of_steps(found):
+def rows_of_steps(answers):
   """Returns the rows of steps.
 
   The chief trains the ensembles. It takes a step for each one of the slowest
   subnetwork, so no more than the slowest bare task would.
 
   Args:
-    found: dict from a task to what it found; see `cluster_steps`.
+    answers: dict from a task to its answer; see `cluster_steps`.
   """
-  counts = [found[name]["num_ops"] for name in TRAINERS]
+  counts = [answers[name]["num_ops"] for name in TRAINERS]
   program.check(
       counts[0] == sum(counts[1:]) == search.NUM_CANDIDATES and all(counts),
       f"the bare steps have {counts} train ops")
   for name in TRAINERS:
-    for i, (ours, bare) in enumerate(found[name]["turns"]):
+    for i, (ours, bare) in enumerate(answers[name]["turns"]):
       program.check(ours and bare, f"{name} took no step in turn {i}")
   rows = []
   for name, count in zip(TRAINERS, counts):
     turns = []
-    for i, (ours, bare) in enumerate(found[name]["turns"]):
+    for i, (ours, bare) in enumerate(answers[name]["turns"]):
       if name == TRAINERS[0]:
-        bare = max(found[n]["turns"][i][1] for n in TRAINERS)
+        bare = max(answers[n]["turns"][i][1] for n in TRAINERS)
       turns.append((ours, bare))
     secs = statistics.median(ours for ours, _ in turns)
     rows.append({
@@ -305,10 +305,10 @@ def _start_secs(env, launches):
     _run(_launch(_LARGE) + (path,) if launches else (
         "sh", "-c", 'for i in $(seq {}); do "$@" & done; wait'.format(
             _NUM_TASKS), "sh", sys.executable, path), env)
-    found = _read_times(times)
-    program.check(len(found) == _NUM_TASKS,
-                  f"{len(found)} tasks have started")
-    return max(found) - started
+    start_times = _read_times(times)
+    program.check(len(start_times) == _NUM_TASKS,
+                  f"{len(start_times)} tasks have started")
+    return max(start_times) - started
 
 
 def _first_step_secs(env, shape):
@@ -320,10 +320,10 @@ def _first_step_secs(env, shape):
     _run(_launch(shape) + (
         cluster_task.__file__, os.path.join(folder, "model"), "1", "no_delays",
         times), env)
-    found = _read_times(times)
-    program.check(len(found) == 1 + shape[0],
-                  f"{len(found)} tasks have taken a step")
-    return min(found) - started
+    step_times = _read_times(times)
+    program.check(len(step_times) == 1 + shape[0],
+                  f"{len(step_times)} tasks have taken a step")
+    return min(step_times) - started
 
 
 def _alone_secs(env):

@@ -152,10 +152,10 @@ class _Turns:
       threading.Thread(target=self._read_begin, daemon=True).start()
     while self._begin is not None:
       now = time.monotonic()
-      found = phase(now - self._begin, self._num_turns)
-      if found is None:
+      current_phase = phase(now - self._begin, self._num_turns)
+      if current_phase is None:
         self._finish()
-      turn, is_bare, end = found
+      turn, is_bare, end = current_phase
       settled = self._begin + end - _TURN_SECS + _SETTLE_SECS
       records = self._records.setdefault((turn, is_bare), [])
       if not is_bare:

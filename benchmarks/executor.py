@@ -139,10 +139,10 @@ def _step_secs(pool, num_steps, on_executor):
       pool.submit(
           executor_task.train_alone, model_dir, num_steps, folder).result()
     with open(os.path.join(folder, "secs"), encoding="utf-8") as f:
-      found = list(map(float, f))
-  program.check(len(found) == (2 if on_executor else 1),
-                f"{len(found)} trainings were timed")
-  return found
+      secs = list(map(float, f))
+  program.check(len(secs) == (2 if on_executor else 1),
+                f"{len(secs)} trainings were timed")
+  return secs
 
 
 def row_of_steps(turns):
@@ -311,7 +311,7 @@ def rows_of_clusters(size, secs, adanet, secs_of_one):
   Args:
     size: `Size`.
     secs: float, of this project's.
-    adanet: dict, the fields of `adanet_cluster.Found`.
+    adanet: dict, the fields of `adanet_cluster.MeasuredIteration`.
     secs_of_one: float, of one worker of an executor.
   """
   rows = []

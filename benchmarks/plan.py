@@ -149,10 +149,10 @@ def measure(placement, num_turns):
 
 def bars(rows):
   """Returns list of `program.Bar`."""
-  found = []
+  bar_list = []
   for name, secs_bar in _SECS_BARS.items():
     large, largest = [row for row in rows if row["strategy"] == name][-2:]
-    found += [
+    bar_list += [
         program.Bar(f"{name}: largest cluster, in seconds",
                     largest["seconds"], secs_bar),
         program.Bar(f"{name}: largest cluster, in MB of the process",
@@ -161,7 +161,7 @@ def bars(rows):
                     math.log(largest["seconds"] / large["seconds"])
                     / math.log(largest["size"] / large["size"]), _GROWTH_BAR),
     ]
-  return found
+  return bar_list
 
 
 if __name__ == "__main__":

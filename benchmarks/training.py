@@ -181,9 +181,9 @@ def _check_graph(graph, builders):
   for op in graph.get_operations():
     if op.type in _DEAR_OPS:
       inputs[(op.type,) + tuple(t.name for t in op.inputs)] += 1
-    found = _LAYER.match(op.name)
-    if found:
-      layers[found.group(1)] += 1
+    match = _LAYER.match(op.name)
+    if match:
+      layers[match.group(1)] += 1
   expected = {b.name: b.num_layers for b in builders}
   program.check(layers == expected,
                 f"expected layers {expected}, got {dict(layers)}")
@@ -216,15 +216,15 @@ def measure_graphs(placement):
   """
   rows = []
   for k in _NUM_CANDIDATES:
-    one = _graph_size(placement.RoundRobinStrategy(), k)
+    single = _graph_size(placement.RoundRobinStrategy(), k)
     every = _graph_size(placement.ReplicationStrategy(), k)
-    program.check((one[0], every[0]) == (1, k),
-                  f"workers build {one[0]} and {every[0]}")
+    program.check((single[0], every[0]) == (1, k),
+                  f"workers build {single[0]} and {every[0]}")
     for i, what in enumerate(("ops", "variables"), 1):
       rows.append(dict(_row(
           what, f"{what} of a worker with 1 of {k}", "all of them",
-          one[i] / every[i], f"{one[i]:,} of {every[i]:,}"),
-                       count=one[i]))
+          single[i] / every[i], f"{single[i]:,} of {every[i]:,}"),
+                       count=single[i]))
   return rows
 
 

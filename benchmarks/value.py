@@ -272,7 +272,7 @@ def _bars_of_task(task, rows):
     rows: dict from the name of a search to its row.
   """
   names = value_task
-  one, two = rows[names.SELECTION_1], rows[names.SELECTION_2]
+  selection_1, selection_2 = rows[names.SELECTION_1], rows[names.SELECTION_2]
   hand = rows[f"{names.LOOP}, {names.BY_HAND}"]
   tuner = rows[f"{names.HYPERBAND}, {names.THE_BEST}"]
   grown = rows[names.ADANET_3]
@@ -290,19 +290,19 @@ def _bars_of_task(task, rows):
         limit)
 
   # The same seed is the same data and the same parts of it.
-  differences = [a - b for a, b in zip(hand["scores"], one["scores"])]
+  differences = [a - b for a, b in zip(hand["scores"], selection_1["scores"])]
   return [
-      behind(one, hand, timing.standard_error(differences)),
-      in_cpu_of(one, hand, .5),
-      behind(one, tuner, 0.), in_cpu_of(one, tuner, 1.),
-      behind(two, grown, 0.), in_cpu_of(two, grown, 1.)]
+      behind(selection_1, hand, timing.standard_error(differences)),
+      in_cpu_of(selection_1, hand, .5),
+      behind(selection_1, tuner, 0.), in_cpu_of(selection_1, tuner, 1.),
+      behind(selection_2, grown, 0.), in_cpu_of(selection_2, grown, 1.)]
 
 
 def bars(rows):
   """Returns list of `program.Bar`."""
   return [
-      bar for task, found in value_task.by_task(rows, _COLUMN).items()
-      for bar in _bars_of_task(task, found)
+      bar for task, rows_of_task in value_task.by_task(rows, _COLUMN).items()
+      for bar in _bars_of_task(task, rows_of_task)
   ] + value_keras.bars(rows) + [
       program.Bar(row["what"], row["value"], row["limits"]["value"])
       for row in rows if row["limits"]]

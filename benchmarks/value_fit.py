@@ -71,14 +71,14 @@ def _fit(folder, num_networks, num_examples):
   setup = setup_lib.SearchSetup(
       endless_search.make([], ensembler), model_dir.ModelDir(folder),
       tf_compat.RunConfig(model_dir=folder), placement.ReplicationStrategy())
-  found = _recorded(folder, num_networks, num_examples)
+  recorded = _recorded(folder, num_networks, num_examples)
   candidates = trained.Candidates(0, None, {
       "all": architecture.Architecture(
-          "all", ensembler.name, tuple(found.members))}, fitted=("all",))
+          "all", ensembler.name, tuple(recorded.members))}, fitted=("all",))
   with open("/proc/self/clear_refs", "w", encoding="utf-8") as f:
     f.write("5")  # The peak of memory starts anew.
   before, began = _memory("VmRSS"), time.process_time()
-  weights = fitting.fit(setup, candidates, found)["all"].weights
+  weights = fitting.fit(setup, candidates, recorded)["all"].weights
   secs, num_bytes = time.process_time() - began, _memory("VmHWM") - before
   program.check(len(weights) > 1, f"selected {weights}")
   return secs, num_bytes

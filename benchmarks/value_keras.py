@@ -80,7 +80,7 @@ class KerasJob(NamedTuple):
 # The searches.
 
 
-def _given(data):
+def _omit_test(data):
   """Returns x and y of a user, who has kept the test for himself."""
   return tuple(np.concatenate([arrays["train"], arrays["held_out"]])
                for arrays in (data.features, data.labels))
@@ -127,16 +127,16 @@ def _search(job, folder, unused_executor, **fit):
           value_task.network, *size, data.num_classes or 1)
        for name, size in value_task.models(job.num_models).items()},
       _loss(data), directory=folder, seed=job.seed)
-  search.fit(*_given(data), **(
+  search.fit(*_omit_test(data), **(
       {} if job.epochs is None else {"epochs": job.epochs}), **fit)
   model = search.model
-  rows = len(_divided(*_given(data))[1])
+  rows = len(_divided(*_omit_test(data))[1])
 
   def steps():
     return {network.name: len(network.epochs) * -(-rows // _BATCH_SIZE)
             for network in search.history.networks}
 
-  return value_task.Found(len(search.history.networks), {
+  return value_task.SearchOutcome(len(search.history.networks), {
       "": lambda: _predicted(model, data.features["test"])}, steps)
 
 
@@ -144,9 +144,9 @@ def _loop(job, unused_folder, unused_executor):
   """Trains each model by `Model.fit`, and selects by hand."""
   shuffle_each_epoch()
   data = value_data.load(job.task, job.seed)
-  x, y, held_out = _divided(*_given(data))
+  x, y, held_out = _divided(*_omit_test(data))
   pool = value_task.models(job.num_models)
-  found, steps, logits = [], {}, []
+  models, steps, logits = [], {}, []
   for name, size in pool.items():
     model = _compiled(data, size)
     history = model.fit(
@@ -154,16 +154,16 @@ def _loop(job, unused_folder, unused_executor):
         validation_data=held_out, callbacks=[keras.callbacks.EarlyStopping(
             patience=_PATIENCE, restore_best_weights=True)])
     steps[name] = len(history.epoch) * -(-len(y) // _BATCH_SIZE)
-    found.append(model)
+    models.append(model)
     logits.append(_predicted(model, held_out[0]))
   selected = selection.select(
       logits, functools.partial(
           value_data.Data({}, {"held_out": held_out[1]}, data.num_classes).loss,
-          "held_out"), [0.] * len(found))
-  return value_task.Found(len(found), {
+          "held_out"), [0.] * len(models))
+  return value_task.SearchOutcome(len(models), {
       "": lambda: np.average(
-          [_predicted(model, data.features["test"]) for model in found], axis=0,
-          weights=selected.weights)}, lambda: steps)
+          [_predicted(model, data.features["test"]) for model in models],
+          axis=0, weights=selected.weights)}, lambda: steps)
 
 
 def _hyperband(job, folder, unused_executor, tries=1):
@@ -177,7 +177,7 @@ def _hyperband(job, folder, unused_executor, tries=1):
   import keras_tuner  # pylint: disable=g-import-not-at-top
   shuffle_each_epoch()
   data = value_data.load(job.task, job.seed)
-  x, y, held_out = _divided(*_given(data))
+  x, y, held_out = _divided(*_omit_test(data))
   pool = list(value_task.models(job.num_models).values())
 
   def build(hp):
@@ -190,7 +190,7 @@ def _hyperband(job, folder, unused_executor, tries=1):
           {} if job.epochs is None else {"max_epochs": job.epochs}))
   tuner.search(x, y, validation_data=held_out, verbose=0)
   model, = tuner.get_best_models(1)
-  return value_task.Found(len(tuner.oracle.trials), {
+  return value_task.SearchOutcome(len(tuner.oracle.trials), {
       "": lambda: _predicted(model, data.features["test"])})
 
 
@@ -276,26 +276,26 @@ def _row(task, way, results):
   return row
 
 
-def _bars_of_task(task, found):
-  """Returns the bars of a task, whose rows are `found` by their ways."""
-  ours = found[SEARCH]
+def _bars_of_task(task, rows):
+  """Returns the bars of a task; `rows` is a dict from a way to its row."""
+  ours = rows[SEARCH]
 
   def differences(other):
     # The same seed is the same data. Not all have as many seeds.
-    return [a - b for a, b in zip(ours["losses"], found[other]["losses"])]
+    return [a - b for a, b in zip(ours["losses"], rows[other]["losses"])]
 
   def behind(other, limit):
     return program.Bar(
         f"{task}: loss of {SEARCH}, over that of {other}",
         statistics.mean(differences(other)), limit)
 
-  pairs = list(zip(ours["all_cpu_secs"], found[LOOP]["all_cpu_secs"]))
-  folds = found[FOLDS]["loss"]
+  pairs = list(zip(ours["all_cpu_secs"], rows[LOOP]["all_cpu_secs"]))
+  folds = rows[FOLDS]["loss"]
   return [
       program.Bar(f"{task}: loss of folds=5, in that of one held-out part",
                   folds / ours["loss"], _LIMIT_OF_FOLDS),
       program.Bar(f"{task}: loss of folds=5, in that of iterations=5",
-                  folds / found[ITERATIONS]["loss"], 1.),
+                  folds / rows[ITERATIONS]["loss"], 1.),
       behind(LOOP, timing.standard_error(differences(LOOP))),
       program.Bar(f"{task}: CPU time of {SEARCH}, in that of {LOOP}",
                   timing.summary(pairs).ratio, _LIMIT_OF_CPU),
@@ -307,14 +307,14 @@ def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
   by_task = value_task.by_task(all_rows, COLUMN)
   ratios = [a / b for task in _SMALL if task in by_task for a, b in zip(*(
       by_task[task][way]["losses"] for way in (FOLDS, SEARCH)))]
-  found = [bar for task, found in by_task.items()
-           for bar in _bars_of_task(task, found)]
+  bar_list = [bar for task, rows in by_task.items()
+              for bar in _bars_of_task(task, rows)]
   if ratios:
-    found.append(program.Bar(
+    bar_list.append(program.Bar(
         "loss of folds=5, in that of one held-out part: the geometric mean of "
         f"{', '.join(_SMALL)}", statistics.geometric_mean(ratios),
         _LIMIT_OF_SMALL))
-  return found
+  return bar_list
 
 
 # From the palette of Okabe and Ito.
@@ -336,8 +336,8 @@ def draw(picture: Any, all_rows: Iterable[Dict[str, Any]]) -> None:
   """
   by_task = value_task.by_task(all_rows, COLUMN)
   panels = picture.subplots(1, len(by_task), squeeze=False)[0]
-  for axes, (task, found) in zip(panels, by_task.items()):
-    for way, row in found.items():
+  for axes, (task, rows) in zip(panels, by_task.items()):
+    for way, row in rows.items():
       axes.errorbar(row["cpu_secs"], row["loss"], row["error"], label=way,
                     linestyle="none", elinewidth=1, **_MARKS[way])
     axes.set_title(task, fontsize="medium")

@@ -69,7 +69,7 @@ def _searched(models, x, y, held_out, **fit):
     search = adanet.EnsembleSearch(models, _loss(), directory=folder, seed=1)
     search.fit(x, y, batch_size=_BATCH_SIZE, validation_data=held_out,
                verbose=0, **fit)
-    return [len(one.epochs) for one in search.history.networks]
+    return [len(network.epochs) for network in search.history.networks]
 
 
 def _by_search(models, data, epochs):
@@ -84,14 +84,14 @@ def _by_fit(models, data, epochs):
   train = dataset((x, y)).cache().shuffle(len(y)).batch(
       _BATCH_SIZE).prefetch(2)
   check = dataset(held_out).batch(256).cache()
-  found = []
+  epoch_counts = []
   for make in models.values():
     model = make()
     model.compile("adam", _loss(), jit_compile=False,
                   steps_per_execution=_STEPS_PER_EXECUTION)
     history = model.fit(train, epochs=epochs, validation_data=check, verbose=0)
-    found.append(len(history.epoch))
-  return found
+    epoch_counts.append(len(history.epoch))
+  return epoch_counts
 
 
 SIDES = {"EnsembleSearch": _by_search, "Model.fit at its best": _by_fit}
@@ -115,9 +115,10 @@ def answer_of_nine(connection: Any, side: str, size: LiveSize,
   data = x[:rows], y[:rows], (x[rows:], y[rows:])
   _ = adanet.EnsembleSearch  # Which imports the project.
   began = time.process_time()
-  found = SIDES[side](models, data, epochs)
+  epoch_counts = SIDES[side](models, data, epochs)
   secs = time.process_time() - began
-  program.check(found == [epochs] * len(models), f"{side} trained {found}")
+  program.check(epoch_counts == [epochs] * len(models),
+                f"{side} trained {epoch_counts}")
   connection.send(secs)
 
 
@@ -143,9 +144,10 @@ def answer_of_many(connection: Any, size: LiveSize) -> None:
   fit({"alone": make})
   alone = time.process_time() - began
   before, began = _memory(), time.process_time()
-  found = fit({f"n{i}": make for i in range(size.num_small)})
+  epoch_counts = fit({f"n{i}": make for i in range(size.num_small)})
   secs = (time.process_time() - began) / size.num_small
-  program.check(len(found) == size.num_small, f"trained {len(found)}")
+  program.check(len(epoch_counts) == size.num_small,
+                f"trained {len(epoch_counts)}")
   connection.send((alone, secs, (_memory() - before) / size.num_small))
 
 

@@ -98,8 +98,8 @@ def _names(fetches):
   if isinstance(fetches, dict):
     fetches = list(fetches.values())
   if isinstance(fetches, (list, tuple)):
-    for one in fetches:
-      yield from _names(one)
+    for fetch in fetches:
+      yield from _names(fetch)
   else:
     yield getattr(fetches, "name", fetches)
 

@@ -100,9 +100,8 @@ def _logits(model, data, part):
 # The searches.
 
 
-class Found(NamedTuple):
-  """What a search found.
-
+class SearchOutcome(NamedTuple):
+  """The outcome of a search.
   Attributes:
     networks: float, how many it has trained.
     logits: dict from what is chosen of them, "" if there is one way, to a
@@ -115,10 +114,10 @@ class Found(NamedTuple):
   steps: Optional[Callable[[], Dict[str, int]]] = None
 
 
-def _mean_logits(data, found, weights=None):
+def _mean_logits(data, networks, weights=None):
   """Returns the mean of the logits of Keras models in the test."""
-  return np.average([_logits(model, data, "test") for model in found], axis=0,
-                    weights=weights)
+  return np.average([_logits(model, data, "test") for model in networks],
+                    axis=0, weights=weights)
 
 
 def train_input(task: str, seed: int) -> Any:
@@ -156,14 +155,14 @@ def _search(job, folder, executor=None, iterations=1, selects=False):
     ended = adanet.report(folder).iterations
     program.check(
         len(ended) == iterations and all(
-            one.winning.value is not None for one in ended),
+            iteration.winning.value is not None for iteration in ended),
         f"{len(ended)} iterations have ended with a choice: expected "
         f"{iterations}")
     key = "logits" if data.num_classes else "predictions"
-    return np.stack([one[key] for one in estimator.predict(
+    return np.stack([prediction[key] for prediction in estimator.predict(
         functools.partial(inputs, "test"))])
 
-  return Found(iterations * job.num_models, {"": logits})
+  return SearchOutcome(iterations * job.num_models, {"": logits})
 
 
 def prepare_worker(job: Job, core: int, folder: str, count: int) -> None:
@@ -195,17 +194,17 @@ def _pool(job):
 def _loop(job, unused_folder, unused_executor):
   """Trains each model of the pool by `Model.fit`, and selects by hand."""
   data = value_data.load(job.task, job.seed)
-  found = [compiled(data, *size) for size in models(job.num_models).values()]
-  for model in found:
+  networks = [compiled(data, *size) for size in models(job.num_models).values()]
+  for model in networks:
     model.fit(data.batches(job.seed), steps_per_epoch=job.num_steps, verbose=0)
-  held_out = [_logits(model, data, "held_out") for model in found]
+  held_out = [_logits(model, data, "held_out") for model in networks]
   selected = selection.select(
-      held_out, functools.partial(data.loss, "held_out"), [0.] * len(found))
-  best = found[selected.picks[0].network]
-  return Found(len(found), {
+      held_out, functools.partial(data.loss, "held_out"), [0.] * len(networks))
+  best = networks[selected.picks[0].network]
+  return SearchOutcome(len(networks), {
       THE_BEST: functools.partial(_mean_logits, data, [best]),
       BY_HAND: functools.partial(
-          _mean_logits, data, found, selected.weights)})
+          _mean_logits, data, networks, selected.weights)})
 
 
 def _tuner_epochs(job):
@@ -245,7 +244,7 @@ def _tune(job, folder, make_tuner, tries=1):
   def logits(count):
     return _mean_logits(data, tuner.get_best_models(count))
 
-  return Found(networks, {
+  return SearchOutcome(networks, {
       THE_BEST: functools.partial(logits, 1),
       BEST_THREE: functools.partial(logits, 3)})
 
@@ -268,12 +267,12 @@ class Way(NamedTuple):
 
   Attributes:
     search: function of a `Job`, a folder and an executor, or None, that returns
-      what it `Found`.
+      a `SearchOutcome`.
     choices: tuple with the keys of what it finds.
     on_pool: whether it gets an executor.
     package: str, what it imports more than others, or "".
   """
-  search: Callable[..., Found]
+  search: Callable[..., SearchOutcome]
   choices: Tuple[str, ...] = ("",)
   on_pool: bool = False
   package: str = ""
@@ -345,14 +344,14 @@ def measured(way: Way, job: Any) -> Dict[str, Any]:
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     executor = stack.enter_context(_pool(job)) if way.on_pool else None
     cpu_secs, wall_secs = timing.tree_cpu_secs(), time.monotonic()
-    found = way.search(job, folder, executor)
+    outcome = way.search(job, folder, executor)
     wall_secs = time.monotonic() - wall_secs
     cpu_secs = timing.tree_cpu_secs() - cpu_secs
-    logits = {choice: make() for choice, make in found.logits.items()}
-    steps = found.steps and found.steps()
+    logits = {choice: make() for choice, make in outcome.logits.items()}
+    steps = outcome.steps and outcome.steps()
   program.check(tuple(logits) == way.choices, f"{job.way} chose {set(logits)}")
   return {"cpu_secs": cpu_secs, "wall_secs": wall_secs,
-          "networks": found.networks, "steps": steps,
+          "networks": outcome.networks, "steps": steps,
           "scores": {key: data.score("test", logits[key]) for key in logits},
           "losses": {key: data.loss("test", logits[key]) for key in logits}}
 

@@ -116,12 +116,13 @@ class ValueBenchmarkTest(parameterized.TestCase):
     self.assertEqual(1., values.loss("test", np.zeros([4, 1])))
 
   def test_bars_of_searches(self):
-    one, two = value_task.SELECTION_1, value_task.SELECTION_2
+    selection_1, selection_2 = value_task.SELECTION_1, value_task.SELECTION_2
     hand = f"{value_task.LOOP}, {value_task.BY_HAND}"
     rows = _searches(
-        {one: (.6, .7), hand: (.62, .7), two: (.8, .8),
+        {selection_1: (.6, .7), hand: (.62, .7), selection_2: (.8, .8),
          value_task.ADANET_3: (.7, .7)},
-        {one: 6., value_task.HYPERBAND: 30., two: 15., value_task.ADANET_3: 12.}
+        {selection_1: 6., value_task.HYPERBAND: 30., selection_2: 15.,
+         value_task.ADANET_3: 12.}
     ) + [value.row_of_iteration(value.Size((), 9, 720), [(13., 6.), (15., 6.)]),
          *value.rows_of_fit([value_fit.Fit(.5, 11, 10)])]
     # Those of a task: score, CPU time, in pairs.
