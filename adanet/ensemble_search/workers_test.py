@@ -331,7 +331,7 @@ class WorkersTest(parameterized.TestCase):
                 x, x[:, :1], epochs=3, verbose=0, executor=executor,
                 callbacks=lambda: [keras.callbacks.LearningRateScheduler(
                     lambda epoch, before: before * rate)])
-            return [one.epochs for one in search.history.networks], (
+            return [network.epochs for network in search.history.networks], (
                 search.model.get_weights(), search)
           pool = ProcessPoolExecutor(
               1, multiprocessing.get_context(sys.argv[1]))

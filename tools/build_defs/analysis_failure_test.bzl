@@ -10,12 +10,12 @@ def _analysis_failure_test_impl(ctx):
     target = ctx.attr.target[0]  # The transition makes a list of it.
     if AnalysisFailureInfo in target:
         causes = target[AnalysisFailureInfo].causes.to_list()
-        found = "\n".join([cause.message for cause in causes])
+        actual = "\n".join([cause.message for cause in causes])
     else:
-        found = "no failure"
+        actual = "no failure"
     return [AnalysisTestResultInfo(
-        success = ctx.attr.message in found,
-        message = "Expected: %s\nFound: %s" % (ctx.attr.message, found),
+        success = ctx.attr.message in actual,
+        message = "Expected: %s\nFound: %s" % (ctx.attr.message, actual),
     )]
 
 analysis_failure_test = rule(

@@ -7,6 +7,7 @@ import sys
 from absl.testing import absltest
 from absl.testing import parameterized
 from tools.lint import class_names
+from tools.lint import empty_names
 from tools.lint import import_graph
 from tools.lint import python_rules
 from tools.lint import tensorflow_imports
@@ -29,6 +30,51 @@ class ClassNamesTest(absltest.TestCase):
     self.assertEqual([], class_names.check({
         "a.py": "class Task:\n  pass\n",
         "b.py": "from a import Task\nclass TaskOfJob(Task):\n  pass\n"}))
+
+
+class EmptyNamesTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(
+      ("function", "def _found():\n  pass\n", "_found"),
+      ("async function", "async def made():\n  pass\n", "made"),
+      ("class", "class Given:\n  pass\n", "Given"),
+      ("argument", "def f(some):\n  pass\n", "some"),
+      ("keyword-only argument", "def f(*, some=1):\n  pass\n", "some"),
+      ("arguments", "def f(*taken):\n  pass\n", "taken"),
+      ("keyword arguments", "def f(**given):\n  pass\n", "given"),
+      ("argument of a lambda", "f = lambda one: 1\n", "one"),
+      ("variable", "found = 1\n", "found"),
+      ("constant", "_FOUND = 1\n", "_FOUND"),
+      ("annotated variable", "found: int = 1\n", "found"),
+      ("changed variable", "taken += 1\n", "taken"),
+      ("part of a tuple", "a, (*some, b) = c\n", "some"),
+      ("attribute", "a.b.made_ = 1\n", "made_"),
+      ("loop", "for one in a:\n  pass\n", "one"),
+      ("comprehension", "a = {b: one for b, one in c}\n", "one"),
+      ("with", "with a as given:\n  pass\n", "given"),
+      ("exception", "try:\n  a()\nexcept E as made:\n  pass\n", "made", 3),
+      ("import", "import a as one\n", "one"),
+      ("import of a name", "from a import b as some\n", "some"))
+  def test_finds(self, source, name, line=1):
+    self.assertEqual(
+        [(line, f"'{name}' says nothing: name a value after the thing, such as "
+          "'layer', and a function by a verb, such as 'build_model'")],
+        empty_names.check(source))
+
+  @absltest.skipIf(sys.version_info < (3, 10), "match needs Python 3.10")
+  def test_finds_patterns(self):
+    lines = [line for line, _ in empty_names.check(
+        "match a:\n  case [*some]:\n    pass\n  case {1: b, **made}:\n"
+        "    pass\n  case C() as one if (given := one):\n    pass\n")]
+    self.assertEqual([2, 4, 6, 6], lines)
+
+  @parameterized.named_parameters(
+      ("imported", "from hypothesis import given\n"),
+      ("read", "print(one, a.given, 'found')\n"),
+      ("passed as a keyword", "f(made=1)\n"),
+      ("a part of a name", "rows_found = made_here = someone = 1\n"))
+  def test_finds_nothing(self, source):
+    self.assertEqual([], empty_names.check(source))
 
 
 class ImportGraphTest(absltest.TestCase):

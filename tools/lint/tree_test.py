@@ -13,6 +13,7 @@ import sys
 from absl.testing import absltest
 import runfiles
 from tools.lint import class_names
+from tools.lint import empty_names
 from tools.lint import import_graph
 from tools.lint import python_rules
 from tools.lint import tensorflow_imports
@@ -98,6 +99,10 @@ class TreeTest(_TestCase):
     self.assertEqual([], class_names.check({
         path: text for path, text in _library().items()
         if "/testdata/" not in path}))
+
+  @level.gate
+  def test_names_are_not_empty(self):
+    self.assert_finds_nothing(empty_names.check, _sources(".py"))
 
   def test_typing_style(self):
     self.assert_finds_nothing(typing_style.check, _sources(".py"))
