@@ -83,7 +83,8 @@ class _Sum:
 
 def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
            prices: Sequence[float], max_selections: int = 25,
-           max_members: Optional[int] = None) -> Selection:
+           max_members: Optional[int] = None,
+           is_stopped: Callable[[], bool] = lambda: False) -> Selection:
   """Selects the ensemble with the least F. See the module's docstring.
 
   The selection begins with the single network of the least F. Each of
@@ -105,6 +106,8 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
     max_selections: int, the number of networks to add to the first network.
     max_members: int, the maximum number of different networks; None for any
       number.
+    is_stopped: function that returns whether to add no other network. At least
+      one is selected.
 
   Returns:
     A `Selection`.
@@ -117,6 +120,8 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
   picks: List[Pick] = []
   total = _Sum(logits[0])
   for count in range(1, max_selections + 2):
+    if picks and is_stopped():
+      break
     chosen = {pick.network for pick in picks}
     is_full = max_members is not None and len(chosen) >= max_members
     price = sum(prices[pick.network] for pick in picks)

@@ -93,6 +93,14 @@ class SelectionTest(parameterized.TestCase):
     self.assertEqual((.5, .5), selected.weights)
     self.assertEqual(selected.picks[1].objective, selected.objective)
 
+  def test_stopped(self):
+    logits = [np.float32([[3, 0], [1, 0]]), np.float32([[0, 1], [0, 3]])]
+    for count in range(1, 4):
+      answers = iter([False] * (count - 1) + [True])
+      selected = selection.select(
+          logits, _loss_of([0, 1]), [0., 0.], is_stopped=lambda: next(answers))
+      self.assertLen(selected.picks, count)
+
   def test_heads(self):
     rng = np.random.RandomState(1)
     arrays = [rng.normal(size=(8, 3)).astype(np.float32) for _ in range(4)]

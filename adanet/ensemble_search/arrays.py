@@ -9,6 +9,7 @@ take the same data: text in NumPy's own types, or frames of several types.
 from collections.abc import Mapping
 import hashlib
 from typing import Any
+import zlib
 
 from adanet import messages
 from adanet import tf_compat
@@ -362,3 +363,18 @@ def digest(structure: Any) -> str:
       result.update(np.ascontiguousarray(part).view(np.uint8).data)
   shapes = messages.list_names(list(array.shape) for array in named.values())
   return f"{shapes} {result.hexdigest()[:20]}"
+
+
+def count_bytes(flat: list) -> int:
+  """Returns the bytes of tensors; text counts little."""
+  return sum(part.shape.num_elements() * part.dtype.size
+             for part in tf.nest.flatten(flat, expand_composites=True))
+
+
+def add_checksum(flat: list, checksum: int) -> int:
+  """Returns a checksum of tensors and of what came before them."""
+  for part in tf.nest.flatten(flat, expand_composites=True):
+    checksum = zlib.crc32(
+        tf.io.serialize_tensor(part).numpy() if part.dtype == tf.string else
+        np.ascontiguousarray(part.numpy()).view(np.uint8).reshape(-1), checksum)
+  return checksum

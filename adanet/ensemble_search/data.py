@@ -12,15 +12,16 @@ from concurrent import futures
 import dataclasses
 import itertools
 import multiprocessing
+import pickle
 import time
 from typing import Any
-import zlib
 
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import rows as rows_lib
+import cloudpickle
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -214,6 +215,7 @@ class BatchSource:
     """
     self._arguments = name, dataset, class_weight, seed, may_have_weights
     self._has_ended = False  # An epoch.
+    self._is_taken = False  # See begin_anew.
     self.name = name
     self.dataset = dataset
     self._seed = seed
@@ -243,6 +245,18 @@ class BatchSource:
     # A worker makes another dataset.
     return BatchSource, self._arguments
 
+  def begin_anew(self) -> "BatchSource":
+    """Returns a source for networks that read the dataset from its beginning.
+
+    A shuffle with a seed gives another order each time that the same dataset is
+    read, so only the first call gets this source.
+    """
+    if self._is_taken and isinstance(self._data, tf.data.Dataset) and (
+        callable(self.dataset)):
+      return BatchSource(*self._arguments)
+    self._is_taken = True
+    return self
+
   def _read_specs(self):
     """Returns the specs of a batch, in the structure of a batch."""
     name, data = self.name, self._data
@@ -269,7 +283,7 @@ class BatchSource:
       raise ValueError(f"{name} has no batches.")
     for batch in batches:
       self._check_sizes(rows_lib.flat_arrays(batch))
-    return rows_lib.map_arrays(_common_spec, *batches)
+    return rows_lib.map_arrays(rows_lib.common_spec, *batches)
 
   def _check_sizes(self, flat):
     """Returns the set of the numbers of rows of a batch: one number, or None.
@@ -312,7 +326,8 @@ class BatchSource:
     # As Keras, by the default way to start processes.
     pool, function = (
         (futures.ProcessPoolExecutor(
-            data.workers, initializer=_keep_in_process, initargs=(data,)),
+            data.workers, initializer=_keep_in_process,
+            initargs=(_SentDataset(data),)),
          _make_in_process) if data.use_multiprocessing else
         (futures.ThreadPoolExecutor(data.workers), data.__getitem__))
     waiting = collections.deque()
@@ -378,7 +393,7 @@ class BatchSource:
       self._check_sizes(flat)
       batch_shapes = [tuple(tensor.shape) for tensor in flat]
       if chunk and (batch_shapes != shapes or len(chunk) >= _CHUNK_BATCHES or
-                    _count_bytes(flat) * len(chunk) > rows_lib.CHUNK_BYTES):
+                    arrays.count_bytes(flat) * len(chunk) > rows_lib.CHUNK_BYTES):
         yield _join_batches(chunk)
         chunk = []
       chunk.append(flat)
@@ -388,9 +403,23 @@ class BatchSource:
     self._has_ended = True
 
 
-def _keep_in_process(data):
+class _SentDataset:
+  """A `PyDataset` for a process; one of the main module is sent by value."""
+
+  def __init__(self, dataset):
+    self._dataset = dataset
+
+  def __getitem__(self, i):
+    return self._dataset[i]
+
+  def __reduce__(self):
+    # Not called where the process is a fork.
+    return pickle.loads, (cloudpickle.dumps(self._dataset),)
+
+
+def _keep_in_process(dataset):
   global _of_process
-  _of_process = data
+  _of_process = dataset
 
 
 def _make_in_process(i):
@@ -401,23 +430,6 @@ def _to_tensors(batch):
   """Returns a batch, a tuple, as tensors."""
   return rows_lib.map_arrays(arrays.tensor, tuple(batch) if isinstance(
       batch, (tuple, list)) else (batch,))
-
-
-def _count_bytes(flat):
-  """Returns the bytes of tensors; text counts little."""
-  return sum(part.shape.num_elements() * part.dtype.size
-             for part in tf.nest.flatten(flat, expand_composites=True))
-
-
-def _common_spec(*tensors):
-  """Returns the spec of tensors whose shapes may differ."""
-  spec = rows_lib.spec_of(tensors[0])
-  if len({tuple(tensor.shape)[1:] for tensor in tensors}) == 1:
-    return spec
-  return tf.TensorSpec([
-      sizes[0] if len(set(sizes)) == 1 and i else None
-      for i, sizes in enumerate(zip(*(tensor.shape for tensor in tensors)))],
-                       spec.dtype)
 
 
 def _join_batches(batches):
@@ -462,13 +474,13 @@ class HeldOutBatches:
       batch = layout.pack(flat)
       labels.append((*batch, None, None)[1:3])
       self._count += numbers.size
-      self._checksum = _add_checksum(flat, self._checksum)
+      self._checksum = arrays.add_checksum(flat, self._checksum)
       text, wrong = arrays.find_not_finite(batch)
       if text:
         num_wrong[text] = num_wrong.get(text, 0) + len(wrong)
         self.not_finite = self.not_finite or (text, rows_lib.Rows(batch, wrong))
       shapes.add(tuple(tuple(tensor.shape[1:]) for tensor in flat))
-      size += _count_bytes(flat)
+      size += arrays.count_bytes(flat)
       chunk = rows_lib.DeviceTensors(list, flat), numbers
       if sum(rows.size for _, rows in self._first) < rows_lib.CHECK_SIZE:
         self._first.append(chunk)
@@ -553,7 +565,7 @@ class HeldOutBatches:
     """Yields the chunks of the source, and compares their checksum."""
     checksum = 0
     for flat, numbers in self.source.chunks(0):
-      checksum = _add_checksum(flat, checksum)
+      checksum = arrays.add_checksum(flat, checksum)
       yield flat, numbers
     if checksum != self._checksum:
       raise ValueError(
@@ -561,15 +573,6 @@ class HeldOutBatches:
           "each time: expected the same, because networks are compared by "
           "these rows. Leave out shuffle, or give it a seed and "
           "reshuffle_each_iteration=False.")
-
-
-def _add_checksum(flat, checksum):
-  """Returns a checksum of tensors and of what came before them."""
-  for part in tf.nest.flatten(flat, expand_composites=True):
-    checksum = zlib.crc32(
-        tf.io.serialize_tensor(part).numpy() if part.dtype == tf.string else
-        np.ascontiguousarray(part.numpy()).view(np.uint8).reshape(-1), checksum)
-  return checksum
 
 
 @dataclasses.dataclass
@@ -587,8 +590,7 @@ class DatasetSplit:
     return self.source.layout
 
   def steps(self) -> int | None:
-    """Returns how many batches an epoch has; None for data of unknown length.
-    """
+    """Returns the number of batches of an epoch, or None if it is unknown."""
     return self.source.steps()
 
   def chunks(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Chunk]:

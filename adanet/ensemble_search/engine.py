@@ -30,12 +30,20 @@ _STOP_SECS = 60.  # For workers to save and stop.
 
 
 class Stop:
-  """Whether a search ends before its networks do."""
+  """Whether a search ends before its networks do.
+
+  Networks that train use `max_seconds` up, so selecting has a tenth more.
+  """
 
   def __init__(self, max_seconds: float | None):
-    self._deadline = float("inf") if max_seconds is None else (
-        time.monotonic() + max_seconds)
+    secs = float("inf") if max_seconds is None else max_seconds
+    self._deadline = time.monotonic() + secs
+    self._late = self._deadline + secs / 10
     self._event = threading.Event()
+
+  def is_late(self) -> bool:
+    """Returns whether to end selecting, too."""
+    return time.monotonic() > self._late
 
   def set(self) -> None:
     self._event.set()
@@ -131,6 +139,7 @@ class SearchEngine:
     Each chunk of batches goes to all networks that train, and the slowest
     network is waited for. A network begins with an epoch of the dataset.
     """
+    self._source = self.splits[0].source.begin_anew()
     running = []
     count = max(_MAX_SHARED, rows_lib.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
@@ -143,7 +152,7 @@ class SearchEngine:
                       if not network.record.ended]
           epoch = min((len(network.record.epochs) for network in training),
                       default=0)
-          if self.splits[0].source.has_epochs:
+          if self._source.has_epochs:
             training = [network for network in training
                         if len(network.record.epochs) == epoch]
           if training and self._take_epoch(training, epoch, for_all):
@@ -168,7 +177,7 @@ class SearchEngine:
     # Steps that a network has taken before a resume are left out.
     before = {id(network): network.record.step for network in networks}
     read = 0
-    for flat, numbers in self.splits[0].chunks(epoch):
+    for flat, numbers in self._source.chunks(epoch):
       tensors = rows_lib.DeviceTensors(list, flat)
 
       def take_steps(network):

@@ -365,6 +365,14 @@ class EngineTest(parameterized.TestCase):
     self.assertIn("val_loss", search.history.ensemble)
     self.assertEqual(["begin", "begin", "end", "end"], sorted(heard))
 
+  def test_selecting_that_takes_too_long(self):
+    """The best network alone is an ensemble; a later call selects anew."""
+    folder = self.create_tempdir().full_path
+    with mock.patch.object(engine.Stop, "is_late", lambda self: True):
+      search = fitted(folder, max_seconds=60)
+    self.assertLen(search.members, 1)
+    self._check(fitted(folder))
+
   @parameterized.named_parameters(*level.first([
       ("model", {"models": {"small": big, "big": big}}, {},
        r"models\['small'\] makes another model"),

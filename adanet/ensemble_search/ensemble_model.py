@@ -7,7 +7,7 @@ metrics, is evaluated on predictions in batches of 256 rows. So a value is what
 `search.model.evaluate` returns, for ensembles and for each network alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import re
 from typing import Any, NamedTuple
 import warnings
@@ -25,6 +25,8 @@ keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
 # The greatest difference of predictions, as a part of the largest prediction.
 _MAX_APART = .01
+# Ensembles are selected by a sample of so many held-out rows.
+_MAX_SELECTION_ROWS = 10**6
 # Held-out rows by which a function of another program is checked.
 _SAMPLE_SIZE = 32
 
@@ -102,9 +104,12 @@ class Judge:
       masks: list with the mask of each output, or None.
       fold: int, the fold whose rows are predicted; None for all folds.
     """
+    return self._values(outputs, masks, (
+        self._all_labels if fold is None else self._labels[fold]))
+
+  def _values(self, outputs, masks, labels):
     flat = [tf.constant(array) for pair in zip(outputs, masks) for array in pair
-            if array is not None] + rows_lib.flat_arrays(
-                self._all_labels if fold is None else self._labels[fold])
+            if array is not None] + rows_lib.flat_arrays(labels)
     self._model.reset_metrics()
     logs = {}
     for numbers in rows_lib.in_batches(np.arange(
@@ -114,15 +119,33 @@ class Judge:
         "test_step", logs).items()}
 
   def select_weights(self, predictions: list[files.HeldOutPredictions],
-                     max_members: int | None = None) -> tuple[float, ...]:
-    """Returns the weights of networks in the ensemble with the least loss."""
+                     max_members: int | None = None,
+                     is_stopped: Callable[[], bool] = lambda: False
+                    ) -> tuple[float, ...]:
+    """Returns the weights of networks in the ensemble with the least loss.
+
+    Many held-out rows are judged by a sample of them.
+    """
     if len(predictions) == 1:
       return (1.,)
+    labels = self._all_labels
+    count = len(predictions[0].outputs[0])
+    if count > _MAX_SELECTION_ROWS:
+      rows = np.sort(np.random.RandomState(0).choice(
+          count, _MAX_SELECTION_ROWS, replace=False))
+      select = lambda array: None if array is None else array[rows]
+      predictions = [files.HeldOutPredictions(
+          member.structure, *(list(map(select, arrays))
+                              for arrays in member[1:]))
+                     for member in predictions]
+      labels = rows_lib.map_arrays(
+          lambda tensor: rows_lib.reader(tensor)(rows), labels)
     masks = _masks_of_any(predictions)
     return selection.select(
         [dict(enumerate(member.outputs)) for member in predictions],
-        lambda mean: self.values(list(mean.values()), masks)["val_loss"],
-        [0.] * len(predictions), max_members=max_members).weights
+        lambda mean: self._values(list(mean.values()), masks, labels)[
+            "val_loss"], [0.] * len(predictions), max_members=max_members,
+        is_stopped=is_stopped).weights
 
 
 def _masks_of_any(predictions):
@@ -144,8 +167,15 @@ def mean_predictions(predictions: list[files.HeldOutPredictions], weights: Any
 
 
 def select_ensemble(directory: files.Directory, judge: Judge,
-                    max_members: int | None) -> None:
+                    max_members: int | None,
+                    is_stopped: Callable[[], bool] = lambda: False) -> None:
   """Selects an ensemble of all networks that have ended, and writes the result.
+
+  Args:
+    directory: `Directory` of the search.
+    judge: `Judge` of the held-out rows.
+    max_members: int, or None for any number.
+    is_stopped: function that returns whether to add no other member.
 
   Raises:
     ValueError: no network has a finite loss.
@@ -171,14 +201,14 @@ def select_ensemble(directory: files.Directory, judge: Judge,
         "smaller learning rate, or look for values in x and y that are too "
         "large.")
   weights = dict(zip(finite, judge.select_weights(
-      [means[i] for i in finite], max_members)))
+      [means[i] for i in finite], max_members, is_stopped)))
   all_weights = [weights.get(i, 0.) for i in range(len(means))]
   networks = [[{"network": key, "values": judge.values(
       predictions.outputs, predictions.masks, fold=key.fold)}
                for key, predictions in member.items()] for member in members]
   directory.write({
       "values": judge.values(*mean_predictions(means, all_weights)),
-      "max_members": max_members, "members": [
+      "max_members": max_members, "is_stopped": is_stopped(), "members": [
           {"weight": weight, "values": value, "networks": judged}
           for weight, value, judged in zip(all_weights, values, networks)]
   }, files.ENSEMBLE)
@@ -272,7 +302,9 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
     model = task.build_model()
     prepare(model, x)
   with task.seeded():
-    ids = set(map(id, models.list_parts(task.build_model())))
+    again = task.build_model()
+    ids = set(map(id, models.list_parts(again)))
+    model = models.copy_outer_model(task.owner, model, again)
   return load_network(task.owner, model, x, folder, ids)
 
 
@@ -421,14 +453,34 @@ def _names(specs):
 
 
 def _open_axes(members, x):
-  """Returns the axes of the arrays of x that may have any length.
+  """Returns lists of axes of x that may have any length; the most axes first.
 
-  All members take arrays that are longer by one.
+  An axis is the number of an array of x, and of its axis. All members have
+  inputs of any length there, or take arrays that are longer by one: a model
+  without inputs of its own does not say what it takes.
   """
   flat = keras.tree.flatten(x)
-  return [(i, axis) for i, array in enumerate(flat)
-          if isinstance(array, tf.Tensor) for axis in range(1, array.ndim)
-          if all(_takes_longer(model, x, flat, i, axis) for model in members)]
+  shapes = [_input_shapes(model, x) for model in members]
+  axes = [(i, axis) for i, array in enumerate(flat)
+          if isinstance(array, tf.Tensor) for axis in range(1, array.ndim)]
+  is_open = lambda model, own, i, axis: (
+      own is not None and own[i][axis] is None or
+      _takes_longer(model, x, flat, i, axis))
+  said = [(i, axis) for i, axis in axes if all(
+      own is not None and own[i][axis] is None for own in shapes)]
+  return [[pair for pair in axes if pair in said or all(
+      is_open(*member, *pair) for member in zip(members, shapes))], said, []]
+
+
+def _input_shapes(model, x):
+  """Returns the shapes of a model's inputs for the arrays of x, or None."""
+  try:
+    inputs = (model.inputs[0] if isinstance(model, keras.Sequential) else
+              model.input)
+    keras.tree.assert_same_structure(inputs, x)
+    return [tensor.shape for tensor in keras.tree.flatten(inputs)]
+  except (AttributeError, TypeError, ValueError):
+    return None
 
 
 def _takes_longer(model, x, flat, i, axis):
@@ -474,14 +526,14 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
     # Else a file could be read only with the losses of all members.
     model.compiled = False
     copies.append(EnsembleMember(name, member.weight, model))
-  open_axes = [] if x is None else _open_axes(
-      [member.model for member in copies], x)
-  try:
-    model = _weighted_sum(copies, layout, names, open_axes)
-  except Exception:  # A layer needs a length.  # pylint: disable=broad-except
-    if not open_axes:
-      raise
-    model = _weighted_sum(copies, layout, names, [])
+  for axes in [[]] if x is None else _open_axes(
+      [member.model for member in copies], x):
+    try:
+      model = _weighted_sum(copies, layout, names, axes)
+      break
+    except Exception:  # A layer needs a length.  # pylint: disable=broad-except
+      if not axes:
+        raise
   arguments.compile(model)
   # Layers of a member may read values.
   model.run_eagerly = any(member.model.run_eagerly for member in copies)

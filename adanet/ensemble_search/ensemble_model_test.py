@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which ensemble the judge selects."""
 
+from unittest import mock
+
 from absl.testing import absltest
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
@@ -29,7 +31,32 @@ class JudgeTest(absltest.TestCase):
     self.assertEqual({"val_loss": 0.}, judge.values(
         *ensemble_model.mean_predictions(networks, weights)))
     self.assertSequenceEqual([1.], judge.select_weights(networks[:1]))
-    self.assertSequenceEqual([0., 1., 0., 0.], judge.select_weights(networks, 1))
+    self.assertSequenceEqual([0., 1., 0., 0.], judge.select_weights(
+        networks, 1))
+    self.assertSequenceEqual([0., 1., 0., 0.], judge.select_weights(
+        networks, is_stopped=lambda: True))
+
+  def test_a_sample_of_many_rows(self):
+    """Judges as if there were no other rows."""
+    draw = np.random.RandomState(0)
+    y = draw.rand(300, 1).astype("float32")
+    networks = [files.HeldOutPredictions(0, [
+        y + draw.randn(300, 1).astype("float32")], [None]) for _ in range(5)]
+    sample = np.sort(np.random.RandomState(0).choice(300, 40, replace=False))
+
+    def select(rows):
+      members = [network._replace(outputs=[network.outputs[0][rows]])
+                 for network in networks]
+      judge = ensemble_model.Judge(
+          models.CompileArguments(loss="mse"), [rows_lib.Rows(
+              (y[rows], y[rows]), np.arange(len(rows), dtype="int32"))],
+          members[0], None)
+      return judge.select_weights(members)
+
+    expected = select(sample)
+    self.assertNotEqual(expected, select(np.arange(300)))
+    with mock.patch.object(ensemble_model, "_MAX_SELECTION_ROWS", 40):
+      self.assertEqual(expected, select(np.arange(300)))
 
 
 if __name__ == "__main__":

@@ -190,7 +190,7 @@ class EnsembleSearch:
         objects for a network. The function may take the network's name. Hooks
         of batches are an error. None for no callbacks.
       max_seconds: float, the maximum time in seconds that this call trains;
-        None for no limit.
+        None for no limit. Selecting the ensemble may take a tenth more.
       executor: `concurrent.futures.Executor` whose workers train the networks,
         with the same results. None for threads of this process.
       verbose: "auto" or 1 for a display or log lines, 2 for a line per epoch, 0
@@ -306,7 +306,8 @@ class EnsembleSearch:
         display.line("Stopped. All training so far is saved: call fit again to "
                      "resume.")
         raise
-      ensemble_model.select_ensemble(directory, prepared.judge, max_members)
+      ensemble_model.select_ensemble(
+          directory, prepared.judge, max_members, stop.is_late)
       if stop.is_set():
         break
       if iteration == 1:
@@ -453,7 +454,7 @@ def _is_done(directory, tasks, max_members):
   """Returns whether all networks have ended and the ensemble is selected."""
   ensemble = directory.read(files.ENSEMBLE)
   keys = {task.key for networks in tasks for task in networks}
-  return ensemble is not None and (
+  return ensemble is not None and not ensemble["is_stopped"] and (
       ensemble["max_members"] == max_members) and keys <= {
           files.NetworkKey(*network["network"])
           for member in ensemble["members"] for network in member["networks"]

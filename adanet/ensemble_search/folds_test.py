@@ -268,7 +268,7 @@ class FoldsTest(parameterized.TestCase):
         [""], [network.ended for network in search.history.networks])
     with self.assertLogs("absl", "WARNING") as logs:
       search.fit(_X, _CLASSES, epochs=4, **fit)
-    self.assertIn("their callbacks begin anew", logs.output[-1])
+    self.assertIn("their callbacks start fresh", logs.output[-1])
 
   def test_stopped_by_a_callback(self):
 

@@ -298,6 +298,9 @@ class LiveCasesTest(parameterized.TestCase):
       ("one_side", _R.rand(100, 6, 7, 3), (2,), lambda: keras.Sequential([
           keras.Input([6, None, 3]), L.Conv2D(4, 3), L.Permute([2, 1, 3]),
           L.Reshape([-1, 16]), L.GlobalMaxPooling1D(), L.Dense(1)])),
+      ("even", _R.rand(100, 8, 3), (1,), lambda: keras.Sequential([
+          keras.Input([None, 3]), L.Reshape([-1, 2, 3]), L.TimeDistributed(
+              L.Flatten()), L.GlobalMaxPooling1D(), L.Dense(1)])),
       ("fixed", _R.rand(100, 6, 3), (), lambda: keras.Sequential([
           keras.Input([6, 3]), L.Flatten(), L.Dense(1)])),
       ("functional_fixed", _R.rand(100, 6, 3), (), lambda: keras.Model(
@@ -331,6 +334,22 @@ class LiveCasesTest(parameterized.TestCase):
         _R.rand(100, 5, 2), _R.rand(100, 3)), _Y)
     longer = structure(_R.rand(3, 9, 2), _R.rand(3, 3))
     self.assertEqual((3, 1), search.model.predict(longer, verbose=0).shape)
+
+  @parameterized.named_parameters(
+      ("list", lambda x, y: [x, y]),
+      ("dict", lambda x, y: {"ids": x, "types": y}))
+  def test_inputs_of_the_same_length(self, structure):
+    def make():
+      ids, types = (keras.Input([None], dtype="int32", name=name)
+                    for name in ("ids", "types"))
+      return keras.Model(structure(ids, types), L.Dense(1)(
+          L.GlobalMaxPooling1D()(L.Embedding(9, 2)(ids) + L.Embedding(2, 2)(
+              types))))
+
+    rows = lambda count, length: structure(
+        *(_R.randint(kinds, size=[count, length]) for kinds in (9, 2)))
+    search = self._fit(make, "mse", rows(100, 5), _Y)
+    self.assertEqual((3, 1), search.model.predict(rows(3, 7), verbose=0).shape)
 
   def test_any_length_of_one_member_alone(self):
     def make(length):
@@ -379,6 +398,78 @@ class LiveCasesTest(parameterized.TestCase):
         ValueError, "the layer normalization.* outside of the function has oth"):
       print(search.model)
     np.testing.assert_equal(before, scale.get_weights())
+
+  def test_a_model_of_the_user_stays_as_it_is(self):
+    """A function may return a model of the program."""
+    class OfUser(keras.Model):
+
+      def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.last = L.Dense(1)
+
+      def call(self, x):
+        return self.last(x)
+
+    def describe(model):
+      return (model.name, model.compiled, model.loss, type(model.optimizer),
+              model.evaluate(_X, _Y, verbose=0), model.get_weights())
+
+    for own in (keras.Sequential([keras.Input([4]), L.Dense(1)], name="own"),
+                OfUser(name="own")):
+      own.compile("sgd", "mae")
+      search = self._fit({"first": lambda own=own: own, "other": lambda: (
+          keras.Sequential([L.Dense(1)]))}, "mae", _X, _Y)
+      before = describe(own)
+      for model in (search.model, search.network("first"),
+                    search.members[0].model):
+        self.assertIsNot(own, model)
+      np.testing.assert_equal(before, describe(own))
+      np.testing.assert_allclose(
+          own.predict(_X, verbose=0),
+          search.network("first").predict(_X, verbose=0), rtol=1e-6)
+
+  def test_constants_that_a_function_adapts(self):
+    """Each network has its own, which no variable tells."""
+    def make():
+      scale = L.Normalization()
+      scale.adapt(_X[np.random.choice(100, 9)])
+      return keras.Sequential([keras.Input([4]), scale, L.Dense(1)])
+
+    search = self._judged(make, iterations=3)
+    for network in search.history.networks:
+      self.assertAlmostEqual(
+          network.own_val_loss, search.network(network.name).evaluate(
+              _X[60:], _Y[60:], verbose=0), places=4)
+
+  def test_widths_that_a_function_draws(self):
+    """More iterations are the same search."""
+    make = lambda: keras.Sequential([keras.Input([4]), L.Dense(
+        np.random.randint(1, 99)), L.Dense(1)])
+    folder = self.create_tempdir().full_path
+    fit = lambda iterations: self._fit(
+        {"a": make}, "mse", _X, _Y, iterations=iterations,
+        search={"directory": folder})
+    fit(1)
+    sizes = {network.parameters for network in fit(3).history.networks}
+    self.assertLen(sizes, 3)
+
+  def test_lines_of_a_lambda_are_no_part_of_a_model(self):
+    text = """
+make = lambda: keras.Sequential([
+    keras.Input([4]), L.Lambda(lambda x: {factor} * x), L.Dense(1)])
+"""
+    folder = self.create_tempdir().full_path
+
+    def fit(iterations, text):
+      scope = {"keras": keras, "L": L}
+      exec(text, scope)  # pylint: disable=exec-used
+      self._fit({"a": scope["make"]}, "mse", _X, _Y, iterations=iterations,
+                search={"directory": folder})
+
+    fit(1, text.format(factor=2))
+    fit(2, "# A comment.\n\n" + text.format(factor=2))
+    with self.assertRaisesRegex(ValueError, "makes another model"):
+      fit(3, text.format(factor=3))
 
   def test_classes_of_a_dataset_have_weights(self):
     labels = (_X[:, 0] > 0).astype("int32")

@@ -308,6 +308,24 @@ class MistakesTest(parameterized.TestCase):
         {"a": make}, _SPARSE, directory=self.create_tempdir().full_path).fit(
             _with(_X, np.nan), _Y, epochs=1, verbose=0)
 
+  @parameterized.parameters(
+      ("on_epoch_end", lambda model: model.compile("sgd", "mse")),
+      ("on_epoch_begin", lambda model: model.make_train_function(force=True)))
+  def test_callback_that_makes_other_steps(self, hook, change):
+    """Keras would train with the new steps, or fail."""
+    def callbacks():
+      callback = keras.callbacks.Callback()
+      setattr(callback, hook, lambda epoch, logs=None: (
+          epoch and change(callback.model)))
+      return [callback]
+
+    search = ensemble_search.EnsembleSearch(
+        {"a": _make()}, _SPARSE, directory=self.create_tempdir().full_path)
+    with self.assertRaisesRegex(
+        ValueError, "^callbacks: a callback compiled the model, or called "
+        "make_train_function, in epoch 2: expected this in on_train_begin"):
+      search.fit(_X, _Y, epochs=3, verbose=0, callbacks=callbacks)
+
   def test_scope_of_a_strategy(self):
     search = ensemble_search.EnsembleSearch(
         {"a": _make()}, _SPARSE, directory=self.create_tempdir().full_path)

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keras models: built by a user's functions, compiled, described and copied."""
 
+import base64
 from collections.abc import Iterator
 import contextlib
 import hashlib
 import inspect
 import json
+import marshal
 import os
 import re
 import tempfile
@@ -30,10 +32,11 @@ _CALLBACKS = ("expected a function that returns a list of new callbacks for "
               "[keras.callbacks.ReduceLROnPlateau()]")
 _SIMPLE = (str, int, float, bool, type(None))
 _LIBRARIES = ("keras", "numpy", "tensorflow")
-# Objects of Keras that have more than a config and variables: code, or tables.
+# Objects of Keras that have more than a config and variables: code, or tables
+# and constants of `adapt`.
 _WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
-              "TorchModuleWrapper", "IntegerLookup", "StringLookup",
-              "TextVectorization")
+              "TorchModuleWrapper", "Discretization", "IntegerLookup",
+              "Normalization", "StringLookup", "TextVectorization")
 
 
 @contextlib.contextmanager
@@ -183,8 +186,9 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
   if copies:
     ids = set(map(id, list_parts(_call(owner, function))))
     model = copy_layers(model, {
-        id(layer) for layer in list_layers(model)
-        if id(layer) in ids and not layer.trainable_variables})
+        id(part) for layer in list_layers(model)
+        if not layer.trainable_variables
+        for part in (layer, *layer.variables) if id(part) in ids})
   check_scope(f"{owner} makes its model in",
               getattr(model, "distribute_strategy", None))
   if not model.compiled:
@@ -337,7 +341,7 @@ def text_of(value: Any, name_of: Any = lambda value: getattr(
     # Losses of Keras leave options out of their configs.
     return f"{kind}({of(vars(value))})" if isinstance(
         value, keras.losses.Loss) else (
-            f"{kind}({number_anew(_to_config(value))})")
+            f"{kind}({config_text(_to_config(value))})")
   except Exception:  # pylint: disable=broad-except
     return name_of(value)
 
@@ -355,8 +359,7 @@ def digest_model(model: Any) -> str:
   """Returns a digest of the architecture of a new model, built or not."""
   try:
     with without_warnings():
-      config = number_anew(_without_builds(
-          json.loads(model.to_json()).get("config")))
+      config = config_text(json.loads(model.to_json()).get("config"))
   except Exception:  # A class without a config.  # pylint: disable=broad-except
     config = ""
   compiled = text_of([getattr(model, "loss", None), model.optimizer])
@@ -378,15 +381,7 @@ def config_of_keras(model: Any) -> str | None:
     config = _to_config(model)
   except Exception:  # Of a user's object.  # pylint: disable=broad-except
     return None
-  return number_anew(_without_builds(config)) if _is_of_keras(config) else None
-
-
-def _without_builds(config):
-  """Returns a part of a config without the shapes that layers are built on."""
-  if isinstance(config, list):
-    return list(map(_without_builds, config))
-  return {key: _without_builds(part) for key, part in config.items()
-          if key != "build_config"} if isinstance(config, dict) else config
+  return config_text(config) if _is_of_keras(config) else None
 
 
 def _is_of_keras(config):
@@ -406,18 +401,66 @@ def _is_of_keras(config):
                   map(_is_of_keras, config.values()))
 
 
-def number_anew(config: Any) -> str:
-  """Returns the text of a config whose names are numbered in their order.
+def config_text(config: Any) -> str:
+  """Returns a text of a config that is the same in another program.
 
-  Keras numbers automatic names by what the program has built before.
+  Names are numbered in their order: Keras numbers automatic names by what the
+  program has built before. The shapes that layers are built on are left out,
+  as are the lines of a lambda.
   """
-  text = json.dumps(config, sort_keys=True)
+  text = json.dumps(_without_places(config), sort_keys=True)
   names: dict[str, str] = {}
   for name in re.findall(r'"name": "([^"]*)"', text):
     stem = re.sub(r"_\d+$", "", name)
     names.setdefault(name, f"{stem} {len(names)}")
   return re.sub(r'"([^"]*)"', lambda match: (
       f'"{names.get(match[1], match[1])}"'), text)
+
+
+def _without_places(config):
+  """Returns a part of a config without built shapes and lines of code."""
+  if isinstance(config, list):
+    return list(map(_without_places, config))
+  if not isinstance(config, dict):
+    return config
+  if config.get("class_name") == "__lambda__":
+    parts = config["config"]
+    code, *others = parts.get("value") or parts.values()
+    return [_code_text(marshal.loads(base64.b64decode(code))), others]
+  return {key: _without_places(part) for key, part in config.items()
+          if key != "build_config"}
+
+
+def _code_text(code):
+  """Returns what a function does as a text; its bytes differ by its uses."""
+  constants = [_code_text(value) if isinstance(value, types.CodeType) else (
+      sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value))
+               for value in code.co_consts]
+  return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars,
+               constants))
+
+
+def custom_objects(layer: Any) -> dict[str, Any]:
+  """Returns the user's classes and functions that a layer has, by name.
+
+  Keras needs these to read a file of the layer.
+  """
+  objects = {}
+  layers, seen = [layer], set()
+  while layers:
+    layer = layers.pop()
+    if id(layer) in seen:
+      continue
+    seen.add(id(layer))
+    for value in (type(layer), *vars(layer).values()):
+      if isinstance(value, (types.FunctionType, type)):
+        if value.__module__.split(".")[0] not in _LIBRARIES:
+          objects[value.__name__] = value
+      else:
+        layers.extend(part for part in (value if isinstance(
+            value, (list, tuple)) else [value]) if isinstance(
+                part, keras.Layer))
+  return objects
 
 
 def list_layers(model: Any) -> Iterator[Any]:
@@ -449,18 +492,8 @@ def copy_layers(model: Any, ids: set[int]) -> Any:
   """
 
   def copy(layer):
-    if not ids.intersection(map(id, (layer, *list_parts(layer)))):
-      return layer
-    is_model = isinstance(layer, keras.Model)
-    with tempfile.TemporaryDirectory() as folder, without_warnings(), (
-        keras.saving.custom_object_scope({type(layer).__name__: type(layer)})):
-      path = os.path.join(folder, "layer.keras")
-      (layer if is_model else keras.Sequential([layer])).save(path)
-      new = keras.saving.load_model(path, compile=False, safe_mode=False)
-    new = new if is_model else new.layers[0]
-    for variable, value in zip(new.variables, layer.variables):
-      variable.assign(value)  # A file has no seeds.
-    return new
+    return _copy_layer(layer) if ids.intersection(
+        map(id, (layer, *list_parts(layer)))) else layer
 
   if not type(model).__module__.startswith("keras.") or model.run_eagerly or (
       not ids.intersection(map(id, list_parts(model)))):
@@ -472,6 +505,45 @@ def copy_layers(model: Any, ids: set[int]) -> Any:
     return new
   except Exception:  # pylint: disable=broad-except
     return model
+
+
+def _copy_layer(layer):
+  """Returns a copy of a layer or a model, not compiled."""
+  is_model = isinstance(layer, keras.Model)
+  with tempfile.TemporaryDirectory() as folder, without_warnings(), (
+      keras.saving.custom_object_scope(custom_objects(layer))):
+    path = os.path.join(folder, "layer.keras")
+    (layer if is_model else keras.Sequential([layer])).save(path)
+    new = keras.saving.load_model(path, compile=False, safe_mode=False)
+  new = new if is_model else new.layers[0]
+  for variable, value in zip(new.variables, layer.variables):
+    variable.assign(value)  # A file has no seeds.
+  return new
+
+
+def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
+  """Returns a model, or a copy if it is the user's object.
+
+  An ensemble changes the names of its members.
+
+  Args:
+    owner: str, the function in messages.
+    model, again: the models of two calls of the function.
+
+  Raises:
+    ValueError: Keras cannot copy the model.
+  """
+  if again is not model:
+    return model
+  try:
+    new = _copy_layer(model)
+    new.compile_from_config(model.get_compile_config())
+    return new
+  except Exception as error:
+    raise ValueError(
+        f"{owner} returns the same model each time, and Keras cannot copy it: "
+        f"{messages.one_line(error)} Make the model in the function."
+    ) from error
 
 
 def unsaved_variables(model: Any) -> list:

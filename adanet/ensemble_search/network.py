@@ -110,7 +110,7 @@ class Network:
     """Builds the model, and traces its functions; the data are not read yet.
 
     With callbacks, the functions are traced by `begin`, as Model.fit does after
-    `on_train_begin`.
+    `on_train_begin` and the `on_epoch_begin` of the first epoch.
 
     Call it in the thread that Keras's settings are of. The functions may run in
     any other thread. `split` is an `ArraySplit` or a `DatasetSplit`.
@@ -170,6 +170,7 @@ class Network:
     self._steps_of_call = _FIRST_STEPS
     self._logs: Any = {}  # Of the last call.
     self._callbacks: Any = keras.callbacks.CallbackList()
+    self._epoch: int | None = None  # The last one that has begun.
 
   def become(self, task: NetworkTask, split: Any) -> bool:
     """Becomes another network of the same function, with its own values.
@@ -208,17 +209,33 @@ class Network:
     self._last_callback = _LastCallback()
     self._callbacks = keras.callbacks.CallbackList(
         [*models.build_callbacks(self.task.callbacks, self.task.key.name),
-         self._last_callback], model=model, verbose=0, epochs=self.task.epochs,
-        steps=self._split.steps())
+         self._last_callback], add_history=True, model=model, verbose=0,
+        epochs=self.task.epochs, steps=self._split.steps())
     model.stop_training = False
     self._callbacks.on_train_begin()
-    self.trace()
     if self.record is record:
+      self.trace()
       self._load_state()
       # This call of fit may have fewer epochs, or less patience.
       self._end_if_over()
-    if self.record.step and not self.record.ended:
-      self._callbacks.on_epoch_begin(len(self.record.epochs))
+      if not record.ended:
+        self._begin_epoch()
+    else:
+      self._begin_epoch()
+      self.trace()
+    self._compiled = self._compiled_parts()
+
+  def _begin_epoch(self):
+    """Begins the next epoch if it has not begun."""
+    if self._epoch != len(self.record.epochs):
+      self._epoch = len(self.record.epochs)
+      if not self.record.step:
+        self.model.reset_metrics()
+      self._callbacks.on_epoch_begin(self._epoch)
+
+  def _compiled_parts(self):
+    """Returns what another `compile` or `make_train_function` replaces."""
+    return self.model.train_function, self.model.optimizer, self.model.loss
 
   def _load_state(self):
     """Gives the model the values that were saved last."""
@@ -261,9 +278,7 @@ class Network:
     one step, as in Model.fit.
     """
     record = self.record
-    if not record.step:
-      self.model.reset_metrics()
-      self._callbacks.on_epoch_begin(len(record.epochs))
+    self._begin_epoch()
     done = 0
     while done < len(numbers) and not (
         self.model.stop_training and record.step):
@@ -293,6 +308,7 @@ class Network:
       raise ValueError(
           f"{self.task.owner}: {messages.one_line(error)}") from error
 
+  @rows_lib.on_own_device
   def end_epoch(self) -> None:
     """Checks the network on held-out rows; see `end_check`."""
     self.begin_check()
@@ -334,6 +350,12 @@ class Network:
     record.step = 0
     # Before EarlyStopping, as in a list of callbacks that ends in it.
     self._callbacks.on_epoch_end(len(record.epochs), logs)
+    if any(part is not before for part, before in zip(
+        self._compiled_parts(), self._compiled)):
+      raise ValueError(
+          "callbacks: a callback compiled the model, or called "
+          f"make_train_function, in epoch {len(record.epochs) + 1}: expected "
+          "this in on_train_begin alone, because adanet traces a model once.")
     logs = _to_json(self._last_callback.logs)
     if not isinstance(logs.get("val_loss"), float):
       raise ValueError(

@@ -141,8 +141,10 @@ def check(tasks: list[network_lib.NetworkTask], splits: list,
     ValueError: the data, a model, the loss or the metrics do not fit.
   """
   functions = _Functions(splits, directory, arguments, has_executor)
-  for i, (task, is_repeated) in enumerate(_next_tasks(tasks, directory)):
-    functions.check(task, is_repeated, rows_lib.least_loaded((), i))
+  for i, same in enumerate(_by_function(tasks)):
+    task = next((task for task in same if directory.folder(
+        task.key).finished_record() is None), same[0])
+    functions.check(task, same, rows_lib.least_loaded((), i))
   return functions.prepare()
 
 
@@ -159,14 +161,12 @@ def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
   return digests
 
 
-def _next_tasks(tasks, directory):
-  """Returns the next task of each function, and whether there are others."""
-  by_function: dict[str, list] = {}
+def _by_function(tasks):
+  """Returns a list with the tasks of each function."""
+  tasks_of: dict[str, list] = {}
   for task in tasks:
-    by_function.setdefault(task.key.function, []).append(task)
-  return [(next((task for task in same if directory.folder(
-      task.key).finished_record() is None), same[0]), len(same) > 1)
-          for same in by_function.values()]
+    tasks_of.setdefault(task.key.function, []).append(task)
+  return list(tasks_of.values())
 
 
 class _Functions:
@@ -186,8 +186,14 @@ class _Functions:
     self._signed = {}
     self._copying = set()
 
-  def check(self, task, is_repeated, device):
-    """Builds a network, and checks everything about its function."""
+  def check(self, task, same, device):
+    """Builds a network, and checks everything about its function.
+
+    Args:
+      task: `NetworkTask`, the first without an end.
+      same: list with all `NetworkTask`s of the function.
+      device: str, or None.
+    """
     split = self._splits[task.key.fold]
     network, batch, predictions, again = self._build(task, split, device)
     outer = _outer_variables(network.model, again)
@@ -196,13 +202,17 @@ class _Functions:
       task = task._replace(copies=True)
       network, batch, predictions, again = self._build(task, split, device)
     model, owner = network.model, task.owner
+    # Each call of fit compares the same network, the first one.
+    if task.key != same[0].key:
+      self._digests.update(digest_functions(same[:1]))
     _check_sizes(owner, model, self._splits)
-    self._variables.check(owner, model, again, batch[0], is_repeated)
+    self._variables.check(owner, model, again, batch[0], len(same) > 1)
     _check_floats(owner, predictions)
     if self._has_executor:
       self._signed[task.key.function] = task.key, workers.common_signature(
           workers.sign(model, batch), workers.sign(again, batch))
     if network.config is None:  # Otherwise the config tells all.
+      again = models_lib.copy_outer_model(owner, again, model)
       _check_again(network, again, batch[0], predictions.outputs)
       self._check_finished(task, again, batch[0])
     self._output_names.append(getattr(model, "output_names", None))
@@ -374,7 +384,10 @@ class _OuterVariables:
             f"{owner} has the variable {variable.path} of "
             f"{other if is_shared else 'another call'}, and networks change "
             "it while they train: expected a variable of its own. Make its "
-            "layer in the function, or set trainable=False.")
+            "layer in the function" + (
+                ", or set trainable=False." if variable.trainable else
+                ". A layer without get_config, or in a model of your own "
+                "class, cannot be copied for each network."))
       self._known[id(variable)] = (
           weakref.ref(variable), owner, id(variable) in changed)
 

@@ -169,6 +169,17 @@ def spec_of(array: Any) -> Any:
   return tf.TensorSpec([None, *array.shape[1:]], array.dtype)
 
 
+def common_spec(*tensors: Any) -> Any:
+  """Returns the spec of tensors whose shapes may differ."""
+  spec = spec_of(tensors[0])
+  if len({tuple(tensor.shape)[1:] for tensor in tensors}) == 1:
+    return spec
+  return tf.TensorSpec([
+      sizes[0] if len(set(sizes)) == 1 and i else None
+      for i, sizes in enumerate(zip(*(tensor.shape for tensor in tensors)))],
+                       spec.dtype)
+
+
 def with_any_rows(spec: Any) -> Any:
   """Returns the spec of a batch with any number of rows."""
   shape = [None, *spec.shape[1:]]

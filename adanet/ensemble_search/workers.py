@@ -103,6 +103,10 @@ def sign(model: Any, batch: tuple) -> Signature:
       for i, output in enumerate(keras.tree.flatten(
           keras.Model.predict_step(model, batch[:1]))):
         results[f"output {i + 1}"] = output
+      for i, output in enumerate(keras.tree.flatten(
+          model(batch[0], training=True))):
+        results[f"output {i + 1} in training"] = output
+    with models.kept_states(model):
       model.reset_metrics()
       results |= model.test_step(batch)
   except Exception:  # Some steps need a graph.  # pylint: disable=broad-except
@@ -119,7 +123,7 @@ def _sign_config(name, owner):
   """Returns the `SignedPart` of a config, or None for an object without."""
   try:
     with models.without_warnings():
-      text = models.number_anew(json.loads(json.dumps(
+      text = models.config_text(json.loads(json.dumps(
           owner and owner.get_config(),
           default=keras.saving.serialize_keras_object)))
   except Exception:  # Of a user's class.  # pylint: disable=broad-except
@@ -241,8 +245,8 @@ class WorkerTask(NamedTuple):
 class _Pickler(cloudpickle.Pickler):
   """Writes functions with what they refer to, as Dask and Ray send them.
 
-  A memmap stays in the user's own file, and an object of Keras gets the user's
-  classes that are in the object.
+  A memmap stays in the user's own file, and an object of Keras gets what the
+  object has of the user's.
   """
 
   def reducer_override(self, obj):
@@ -251,19 +255,22 @@ class _Pickler(cloudpickle.Pickler):
       if reduced is not None:
         return reduced
     elif isinstance(obj, keras.Layer):
-      classes = {type(layer).__name__: type(layer)
-                 for layer in (obj, *models.list_layers(obj))
-                 if not type(layer).__module__.startswith("keras.")}
-      if classes or not obj.trainable:
-        return _load_layer, (*obj.__reduce__(), classes, obj.trainable)
+      weights = set(map(id, obj.weights))
+      states = {i: keras.ops.convert_to_numpy(variable)
+                for i, variable in enumerate(obj.variables)
+                if id(variable) not in weights}
+      return _load_layer, (*obj.__reduce__(), models.custom_objects(obj),
+                           obj.trainable, states)
     return super().reducer_override(obj)
 
 
-def _load_layer(load, arguments, classes, trainable):
-  with keras.saving.custom_object_scope(classes):
+def _load_layer(load, arguments, objects, trainable, states):
+  with keras.saving.custom_object_scope(objects):
     layer = load(*arguments)
   if not trainable:  # Keras keeps this of layers without layers alone.
     layer.trainable = False
+  for i, value in states.items():  # Of random layers: Keras leaves these out.
+    layer.variables[i].assign(value)
   return layer
 
 
@@ -381,7 +388,8 @@ def _read_functions(directory, sent):
     raise ValueError(
         "A worker of executor cannot read the functions of the search: "
         f"{messages.one_line(error)} Install what is missing on the workers, "
-        "or call cloudpickle.register_pickle_by_value with your own module."
+        "call cloudpickle.register_pickle_by_value with your own module, or "
+        "make layers in the functions."
     ) from error
 
 
@@ -480,6 +488,8 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
   _check_model(worker_task, search, splits)
   key = (path, sent, task.key.function)
   split = splits[task.key.fold]
+  if split.source is not None:
+    split = dataclasses.replace(split, source=split.source.begin_anew())
   with rows_lib.worker_device(worker_task.number) as device:
     network = _ended.borrow(key, task, split, device) or (
         network_lib.Network(task, split, device))

@@ -32,9 +32,10 @@ _R = np.random.RandomState(0)
 X = _R.randn(60, 3).astype("float32")
 Y = X[:, :1] * X[:, 1:2] + 2
 _USERS_MODULE = """
-import keras
+from adanet import tf_compat
 import numpy as np
 from random import SystemRandom
+keras = tf_compat.keras_3
 L = keras.layers
 
 scale = L.Normalization()
@@ -49,6 +50,10 @@ class Scaled(L.Layer):
   def call(self, inputs):
     return inputs * self.factor
 
+class Noise(L.Layer):
+  def call(self, inputs, training=False):
+    return inputs * factor if training else inputs
+
 def own_loss(y_true, y_pred):
   return alpha * (y_true - y_pred) ** 2
 
@@ -62,6 +67,7 @@ def make(*layers):
 
 def adapted(): return make(scale)
 def constant(): return make(Scaled())
+def noisy(): return make(Noise())
 def wide(): return make(L.Dense(width))
 def plain(): return make()
 def frozen(): return make(L.Dense(2, name="inner", trainable=trainable))
@@ -114,6 +120,10 @@ class _Own(L.Layer):
 
   def call(self, inputs):
     return self.factor * inputs
+
+
+def _double(x):
+  return 2 * x
 
 
 def _net():
@@ -190,7 +200,8 @@ class WorkersTest(parameterized.TestCase):
     module.scale.adapt(X)
     there = L.Normalization()
     there.adapt(9 * X)
-    with self.assertRaisesRegex(ValueError, f"the layer {module.scale.name!r} has"):
+    with self.assertRaisesRegex(
+        ValueError, f"the layer {module.scale.name!r} has"):
       self._fit(module.adapted, None, _Elsewhere(
           lambda: mock.patch.object(module, "scale", there)))
 
@@ -202,9 +213,18 @@ class WorkersTest(parameterized.TestCase):
     self._fit(module.looks_up, None, x=x)
     there = L.StringLookup()
     there.adapt(np.array(["a", "b", "b"]))
-    with self.assertRaisesRegex(ValueError, f"the layer {module.words.name!r} has"):
+    with self.assertRaisesRegex(
+        ValueError, f"the layer {module.words.name!r} has"):
       self._fit(module.looks_up, None, _Elsewhere(
           lambda: mock.patch.object(module, "words", there)), x=x)
+
+  def test_noise_in_training_that_the_program_has_changed(self):
+    module = self._users_module()
+    make = module.noisy
+    self._fit(make, None)
+    with self.assertRaisesRegex(ValueError, "output 1 in training of held-out"):
+      self._fit(make, None, _Elsewhere(
+          lambda: mock.patch.object(module, "factor", 9.)))
 
   def test_batches_of_a_module_that_the_program_has_changed(self):
     module = self._users_module()
@@ -215,12 +235,27 @@ class WorkersTest(parameterized.TestCase):
                 executor=_Elsewhere(lambda: mock.patch.object(
                     module, "width", 9)))
 
+  def test_order_of_a_dataset(self):
+    """Each network in a worker reads a new dataset, as in a worker of its own.
+    """
+    shuffled = lambda: tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(
+        60, seed=1).batch(9)
+    here, there = (ensemble_search.EnsembleSearch(
+        {"a": _net, "b": _net}, "mse", seed=1,
+        directory=self.create_tempdir().full_path).fit(
+            shuffled, validation_data=(X, Y), epochs=2, iterations=2, verbose=0,
+            executor=executor).history.networks
+                   for executor in (None, _Elsewhere()))
+    self.assertEqual([network.epochs for network in here],
+                     [network.epochs for network in there])
+
   def test_values_that_no_seed_fixes(self):
     self._fit(self._users_module().unseeded, None)
 
   def test_what_travels(self):
     """Functions, closures, lambdas, and the layers that they refer to."""
-    base = keras.Sequential([keras.Input([3]), _Own(3.), L.Dense(2)])
+    base = keras.Sequential([
+        keras.Input([3]), _Own(3.), L.Dense(2, _double), L.Dropout(.5)])
     base.trainable = False
     factor = 5.
 
@@ -238,6 +273,8 @@ class WorkersTest(parameterized.TestCase):
     self.assertIsNot(base, sent)
     self.assertEqual((False, 3.), (sent.trainable, sent.layers[0].factor))
     np.testing.assert_array_equal(base(X), sent(X))
+    np.testing.assert_array_equal(  # The state of Dropout is sent, too.
+        base(X, training=True), sent(X, training=True))
     np.testing.assert_allclose(
         factor * model.layers[1](base(X)), model(X), rtol=1e-6)
 
@@ -313,11 +350,17 @@ class WorkersTest(parameterized.TestCase):
     program = """if True:
         import multiprocessing, sys
         from concurrent.futures import ProcessPoolExecutor
-        import adanet, keras, numpy as np
+        import adanet, numpy as np
+        from adanet import tf_compat
+        keras = tf_compat.keras_3
         L = keras.layers
         scale, width = L.Normalization(), 2
         def net(): return keras.Sequential([
-            keras.Input([3]), scale, L.Dense(width), L.Dense(1)])
+            keras.Input([3]), scale, L.Dense(width), L.Lambda(
+                lambda x: x / 2), L.Dense(1)])
+        class Batches(keras.utils.PyDataset):
+          def __len__(self): return 3
+          def __getitem__(self, i): return np.eye(3), np.full([3, 1], i)
         if __name__ == "__main__":
           width = 8
           x = np.random.RandomState(0).randn(60, 3).astype("float32") * 9 + 5
@@ -336,7 +379,12 @@ class WorkersTest(parameterized.TestCase):
           pool = ProcessPoolExecutor(
               1, multiprocessing.get_context(sys.argv[1]))
           with pool:
-            (curves, _), (others, (weights, search)) = fitted(None), fitted(pool)
+            curves, _ = fitted(None)
+            others, (weights, search) = fitted(pool)
+            adanet.EnsembleSearch({"net": net}, "mse").fit(
+                lambda: Batches(workers=1, use_multiprocessing=True),
+                validation_data=(x, x[:, :1]), epochs=1, verbose=0,
+                executor=pool)
           assert curves == others
           before = scale.get_weights()
           search.model

@@ -50,6 +50,10 @@ class _Callback(keras.callbacks.Callback):
   def on_epoch_begin(self, epoch, logs=None):
     if self.kind == "called":
       self.model.optimizer.learning_rate = .01 / 2**epoch
+    elif self.kind == "frozen_at_first" and not epoch:
+      self.model.layers[0].trainable = False
+    elif self.kind == "annealed":
+      self.model.weight = .1 * epoch  # Keras reads this of the first epoch.
     self.model.stop_training |= self.kind == "one_step" and epoch == 1
 
   def on_epoch_end(self, epoch, logs=None):
@@ -60,15 +64,19 @@ class _Callback(keras.callbacks.Callback):
     elif self.kind == "logs":
       logs.update(text="a", count=np.int64(epoch), several=np.arange(2.),
                   val_loss=float(epoch))  # The first epoch is the best.
+    elif self.kind == "history":
+      past = self.model.history.history.get("val_loss", [9.])
+      self.model.stop_training = logs["val_loss"] > .9 * past[-1]
     elif self.kind == "nan":
       logs["val_loss"] = float(epoch or "nan")
 
 
 _CHANGED = ("called", "trainable", "clipnorm", "attribute", "rate", "logs",
-            "nan", "stopped", "one_step")
+            "nan", "stopped", "one_step", "frozen_at_first", "annealed",
+            "history")
 CALLBACKS = keras_kinds.Group(
-    {kind: Penalized if kind == "attribute" else keras_kinds.dense()
-     for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
+    {kind: Penalized if kind in ("attribute", "annealed") else (
+        keras_kinds.dense()) for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
     {"callbacks": lambda name: [
         _Callback(name.split(",")[0]),
         keras.callbacks.ReduceLROnPlateau(patience=1)]}, loads=False)
