@@ -218,7 +218,7 @@ class EqualityTest(parameterized.TestCase):
         *batch[:2], sample_weight=(*batch, None)[2], batch_size=size, verbose=0,
         return_dict=True)
     # Penalties of weights and add_loss are no part of a judgement.
-    adds = "add_loss" in group.models
+    adds = not {"add_loss", "annealed"}.isdisjoint(group.models)
     penalty = float(sum(model.losses)) if model.losses and not adds else 0.
     for name, value in search.history.ensemble.items():
       if adds and name == "val_loss":

@@ -242,6 +242,7 @@ class LiveCasesTest(parameterized.TestCase):
         L.Dense(4), L.Dense(1, dtype="float32")]))
 
   @parameterized.parameters(level.first([("adam", "mae"), (O.Adam(.1), "mse")]))
+  @level.gate
   def test_06_compiled_in_another_way(self, optimizer, loss):
     def compiled(*arguments):
       model = _dense()()
@@ -351,6 +352,7 @@ class LiveCasesTest(parameterized.TestCase):
     search = self._fit(make, "mse", rows(100, 5), _Y)
     self.assertEqual((3, 1), search.model.predict(rows(3, 7), verbose=0).shape)
 
+  @level.gate
   def test_any_length_of_one_member_alone(self):
     def make(length):
       return lambda: keras.Model(i := keras.Input([length, 2]), L.Dense(1)(
@@ -399,6 +401,7 @@ class LiveCasesTest(parameterized.TestCase):
       print(search.model)
     np.testing.assert_equal(before, scale.get_weights())
 
+  @level.gate
   def test_a_model_of_the_user_stays_as_it_is(self):
     """A function may return a model of the program."""
     class OfUser(keras.Model):
@@ -435,7 +438,7 @@ class LiveCasesTest(parameterized.TestCase):
       scale.adapt(_X[np.random.choice(100, 9)])
       return keras.Sequential([keras.Input([4]), scale, L.Dense(1)])
 
-    search = self._judged(make, iterations=3)
+    search = self._judged(make, iterations=2)
     for network in search.history.networks:
       self.assertAlmostEqual(
           network.own_val_loss, search.network(network.name).evaluate(
@@ -471,6 +474,7 @@ make = lambda: keras.Sequential([
     with self.assertRaisesRegex(ValueError, "makes another model"):
       fit(3, text.format(factor=3))
 
+  @level.gate
   def test_classes_of_a_dataset_have_weights(self):
     labels = (_X[:, 0] > 0).astype("int32")
     make = lambda: keras.Sequential([keras.Input([4]), L.Dense(2, "softmax")])
@@ -513,6 +517,7 @@ make = lambda: keras.Sequential([
     with self.assertRaisesRegex(ValueError, "has no search.json that can be"):
       self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
 
+  @level.gate
   def test_09_relative_directory(self):
     before = os.getcwd()
     self.addCleanup(os.chdir, before)
@@ -617,6 +622,7 @@ make = lambda: keras.Sequential([
     for ending in (".h5", ".keras"):
       self._reloaded(model, ending, compile=False)
 
+  @level.gate
   def test_18_other_columns_and_index(self):
     frame = _Frame(_X, ["a", "b", "c", "d"])
     with self.assertRaisesRegex(ValueError, r"^validation_data\[0\] has the "

@@ -235,7 +235,7 @@ _MORE = {
     "loss": ({"loss": "mean_squarred_error"}, {},
              "models['a']: Could not interpret loss identifier: mean_sq"),
     "arguments": ({"models": {"a": lambda units: None}}, {},
-                  "models['a'] fails to make its model: TypeError: "),
+                  "models['a']: missing a required argument: 'units': expec"),
     "metric": ({"metrics": ["acuracy"]}, {},
                "models['a']: Could not interpret metric"),
     "optimizer": ({"optimizer": "adamm"}, {},

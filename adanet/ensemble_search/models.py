@@ -20,6 +20,7 @@ from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.tf_compat import runtime
+from adanet.tf_compat import seeds
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -184,7 +185,8 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
   """
   model = _call(owner, function)
   if copies:
-    ids = set(map(id, list_parts(_call(owner, function))))
+    with seeds.seeded_thread(0):  # The model's own draws stay as they are.
+      ids = set(map(id, list_parts(_call(owner, function))))
     model = copy_layers(model, {
         id(part) for layer in list_layers(model)
         if not layer.trainable_variables

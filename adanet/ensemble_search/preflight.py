@@ -7,6 +7,7 @@ data, and the judge judges something. The networks that were built train first.
 """
 
 from collections.abc import Mapping
+import inspect
 from typing import Any, NamedTuple
 import weakref
 
@@ -84,14 +85,23 @@ def read_models(models: Any) -> dict[str, Any]:
         not name.isprintable() or set(name) & set("/\\") or
         name[0] in ". " or len(name.encode()) > _MAX_NAME):
       raise ValueError(
-          f"models has the name {name!r}: expected a text without slashes, of "
-          f"at most {_MAX_NAME} bytes, such as \"wide_1\".")
+          f"models has the name {name!r}: expected a string without slashes, "
+          f"of at most {_MAX_NAME} bytes, such as \"wide_1\".")
     kind = _describe_model(function)
     if kind != "a function":
       raise (ValueError if callable(function) else TypeError)(
           f"models[{name!r}] is {kind}: expected a function without arguments "
           "that builds a Keras model, because each network is a new model, "
           "such as lambda: keras.Sequential([...]).")
+    try:
+      inspect.signature(function).bind()
+    except TypeError as error:
+      raise TypeError(
+          f"models[{name!r}]: {error}: expected a function without arguments. "
+          "Give the argument a default value, or use functools.partial."
+      ) from error
+    except ValueError:  # A built-in function has no signature.
+      pass
   return dict(models)
 
 

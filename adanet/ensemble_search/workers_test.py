@@ -218,6 +218,7 @@ class WorkersTest(parameterized.TestCase):
       self._fit(module.looks_up, None, _Elsewhere(
           lambda: mock.patch.object(module, "words", there)), x=x)
 
+  @level.gate
   def test_noise_in_training_that_the_program_has_changed(self):
     module = self._users_module()
     make = module.noisy
@@ -235,6 +236,7 @@ class WorkersTest(parameterized.TestCase):
                 executor=_Elsewhere(lambda: mock.patch.object(
                     module, "width", 9)))
 
+  @level.gate
   def test_order_of_a_dataset(self):
     """Each network in a worker reads a new dataset, as in a worker of its own.
     """
