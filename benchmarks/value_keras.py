@@ -157,9 +157,9 @@ def _loop(job, unused_folder, unused_executor):
     models.append(model)
     logits.append(_predicted(model, held_out[0]))
   selected = selection.select(
-      logits, functools.partial(
+      logits, functools.partial(map, functools.partial(
           value_data.Data({}, {"held_out": held_out[1]}, data.num_classes).loss,
-          "held_out"), [0.] * len(models))
+          "held_out")), [0.] * len(models))
   return value_task.SearchOutcome(len(models), {
       "": lambda: np.average(
           [_predicted(model, data.features["test"]) for model in models],

@@ -199,7 +199,8 @@ def _loop(job, unused_folder, unused_executor):
     model.fit(data.batches(job.seed), steps_per_epoch=job.num_steps, verbose=0)
   held_out = [_logits(model, data, "held_out") for model in networks]
   selected = selection.select(
-      held_out, functools.partial(data.loss, "held_out"), [0.] * len(networks))
+      held_out, functools.partial(
+          map, functools.partial(data.loss, "held_out")), [0.] * len(networks))
   best = networks[selected.picks[0].network]
   return SearchOutcome(len(networks), {
       THE_BEST: functools.partial(_mean_logits, data, [best]),

@@ -166,7 +166,8 @@ class GreedyEnsembler(FittedEnsembler):
           loss: Callable[[Any], float]) -> Sequence[float]:
     """Returns the weights from `selection.select`."""
     return selection.select(
-        [member.logits for member in members], loss,
+        [member.logits for member in members],
+        lambda means: map(loss, means),
         [self.adanet_lambda * member.complexity + self.adanet_beta
          for member in members],
         self._max_selections, self._max_members).weights

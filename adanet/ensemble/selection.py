@@ -14,8 +14,8 @@ algorithm with the step size 1 / t.
 """
 
 import math
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
-from typing import Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple
+from typing import Optional, Sequence, Tuple, Union
 
 Logits = Union[Any, Dict[Any, Any]]
 """A float array of shape [n, ...], or a dict from head to array."""
@@ -81,7 +81,8 @@ class _Sum:
       self._sums[head] += array
 
 
-def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
+def select(logits: Sequence[Logits],
+           losses: Callable[[Iterator[Logits]], Iterable[float]],
            prices: Sequence[float], max_selections: int = 25,
            max_members: Optional[int] = None,
            is_stopped: Callable[[], bool] = lambda: False) -> Selection:
@@ -94,13 +95,14 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
 
   For example::
 
-      found = selection.select(logits, loss, prices=[0.] * len(logits))
-      print(found.weights, found.objective)
+      selected = selection.select(
+          logits, lambda means: map(loss, means), prices=[0.] * len(logits))
+      print(selected.weights, selected.objective)
 
   Args:
     logits: the logits of each network, all of the same shapes.
-    loss: function from logits to the loss. The function must not keep the
-      array.
+    losses: function from an iterator of logits to the loss of each. The next
+      logits overwrite the array of these.
     prices: the price of each network at weight 1:
       `adanet_lambda * complexity + adanet_beta`.
     max_selections: int, the number of networks to add to the first network.
@@ -126,9 +128,10 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
     is_full = max_members is not None and len(chosen) >= max_members
     price = sum(prices[pick.network] for pick in picks)
     best = Pick(-1, math.inf)
-    for network in sorted(chosen) if is_full else range(len(logits)):
-      objective = float(loss(total.mean_with(logits[network], count))) + (
-          price + prices[network]) / count
+    networks = sorted(chosen) if is_full else range(len(logits))
+    means = (total.mean_with(logits[network], count) for network in networks)
+    for network, loss in zip(networks, losses(means)):
+      objective = float(loss) + (price + prices[network]) / count
       if objective < best.objective:
         best = Pick(network, objective)
     if best.network < 0:
@@ -137,7 +140,7 @@ def select(logits: Sequence[Logits], loss: Callable[[Logits], float],
     total.add(logits[best.network])
   if not picks:
     raise ValueError(
-        f"loss={loss!r}: expected a finite number for at least one of the "
+        f"losses={losses!r}: expected a finite number for at least one of the "
         f"{len(logits)} networks.")
   size = 1 + min(range(len(picks)), key=lambda i: picks[i].objective)
   used = [pick.network for pick in picks[:size]]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for selection, against a reference that is written plainly."""
 
+import functools
 import math
 
 from absl.testing import absltest
@@ -39,6 +40,11 @@ def _loss_of(labels):
   return loss
 
 
+def _losses_of(labels):
+  """Returns `_loss_of` for an iterator of logits."""
+  return functools.partial(map, _loss_of(labels))
+
+
 def _reference(logits, loss, prices, max_selections, max_members):
   """Returns the weights that the rule of the module's docstring gives."""
   def objective(bag):
@@ -66,7 +72,7 @@ class SelectionTest(parameterized.TestCase):
     logits, labels, prices = problem
     loss = _loss_of(labels)
     selected = selection.select(
-        logits, loss, prices, max_selections, max_members)
+        logits, _losses_of(labels), prices, max_selections, max_members)
     values = sorted(pick.objective for pick in selected.picks)
     # Rounding may decide between two ways that are as good.
     hypothesis.assume(len(values) < 2 or values[1] - values[0] > 1e-6)
@@ -82,13 +88,13 @@ class SelectionTest(parameterized.TestCase):
 
   def test_of_equal_ones_the_first(self):
     same = np.ones([3, 2], np.float32)
-    selected = selection.select([same, same], _loss_of([0, 1, 1]), [0., 0.], 3)
+    selected = selection.select([same, same], _losses_of([0, 1, 1]), [0., 0.], 3)
     self.assertEqual((1., 0.), selected.weights)
 
   def test_trace(self):
     # The mean of both is right; each alone is wrong for one example.
     logits = [np.float32([[3, 0], [1, 0]]), np.float32([[0, 1], [0, 3]])]
-    selected = selection.select(logits, _loss_of([0, 1]), [0., 0.], 3)
+    selected = selection.select(logits, _losses_of([0, 1]), [0., 0.], 3)
     self.assertEqual([0, 1, 0, 1], [pick.network for pick in selected.picks])
     self.assertEqual((.5, .5), selected.weights)
     self.assertEqual(selected.picks[1].objective, selected.objective)
@@ -98,31 +104,33 @@ class SelectionTest(parameterized.TestCase):
     for count in range(1, 4):
       answers = iter([False] * (count - 1) + [True])
       selected = selection.select(
-          logits, _loss_of([0, 1]), [0., 0.], is_stopped=lambda: next(answers))
+          logits, _losses_of([0, 1]), [0., 0.], is_stopped=lambda: next(answers))
       self.assertLen(selected.picks, count)
 
   def test_heads(self):
     rng = np.random.RandomState(1)
     arrays = [rng.normal(size=(8, 3)).astype(np.float32) for _ in range(4)]
-    loss = _loss_of(rng.randint(3, size=8))
-    expected = selection.select(arrays, loss, [0.] * 4)
+    labels = rng.randint(3, size=8)
+    loss = _loss_of(labels)
+    expected = selection.select(arrays, _losses_of(labels), [0.] * 4)
     actual = selection.select(
         [{"a": array, "b": 2 * array} for array in arrays],
-        lambda logits: loss(logits["a"]) + 0 * loss(logits["b"]), [0.] * 4)
+        functools.partial(map, lambda logits: (
+            loss(logits["a"]) + 0 * loss(logits["b"]))), [0.] * 4)
     self.assertEqual(expected.weights, actual.weights)
 
   @parameterized.parameters(math.nan, math.inf)
   def test_what_is_not_finite_is_not_selected(self, bad):
     good = np.float32([[0, 1]])
     selected = selection.select(
-        [np.float32([[bad, 1]]), good], _loss_of([1]), [0., 0.], 2)
+        [np.float32([[bad, 1]]), good], _losses_of([1]), [0., 0.], 2)
     self.assertEqual((0., 1.), selected.weights)
     with self.assertRaisesRegex(ValueError, "for at least one of the 1 netw"):
-      selection.select([np.float32([[bad, bad]])], _loss_of([1]), [0.], 2)
+      selection.select([np.float32([[bad, bad]])], _losses_of([1]), [0.], 2)
 
   def test_no_network(self):
     with self.assertRaisesRegex(ValueError, r"logits=\[\]: expected"):
-      selection.select([], _loss_of([1]), [])
+      selection.select([], _losses_of([1]), [])
 
 
 if __name__ == "__main__":

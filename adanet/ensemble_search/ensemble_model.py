@@ -7,7 +7,9 @@ metrics, is evaluated on predictions in batches of 256 rows. So a value is what
 `search.model.evaluate` returns, for ensembles and for each network alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+import functools
+import itertools
 import re
 from typing import Any, NamedTuple
 import warnings
@@ -25,6 +27,8 @@ keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
 # The greatest difference of predictions, as a part of the largest prediction.
 _MAX_APART = .01
+# Of the candidates that one call judges.
+_MAX_CANDIDATE_BYTES = 64 << 20
 # Ensembles are selected by a sample of so many held-out rows.
 _MAX_SELECTION_ROWS = 10**6
 # Held-out rows by which a function of another program is checked.
@@ -94,6 +98,7 @@ class Judge:
     self._model = model
     self._steps = rows_lib.Steps(model, layout, layout, 0)
     self._check_batches = self._steps.check_batches.get_concrete_function()
+    self._loss_type = self._check_batches.structured_outputs["loss"].dtype
 
   def values(self, outputs: list, masks: list, fold: int | None = None
             ) -> dict[str, float]:
@@ -104,12 +109,9 @@ class Judge:
       masks: list with the mask of each output, or None.
       fold: int, the fold whose rows are predicted; None for all folds.
     """
-    return self._values(outputs, masks, (
-        self._all_labels if fold is None else self._labels[fold]))
-
-  def _values(self, outputs, masks, labels):
     flat = [tf.constant(array) for pair in zip(outputs, masks) for array in pair
-            if array is not None] + rows_lib.flat_arrays(labels)
+            if array is not None] + rows_lib.flat_arrays(
+                self._all_labels if fold is None else self._labels[fold])
     self._model.reset_metrics()
     logs = {}
     for numbers in rows_lib.in_batches(np.arange(
@@ -140,12 +142,43 @@ class Judge:
                      for member in predictions]
       labels = rows_lib.map_arrays(
           lambda tensor: rows_lib.reader(tensor)(rows), labels)
-    masks = _masks_of_any(predictions)
     return selection.select(
         [dict(enumerate(member.outputs)) for member in predictions],
-        lambda mean: self._values(list(mean.values()), masks, labels)[
-            "val_loss"], [0.] * len(predictions), max_members=max_members,
-        is_stopped=is_stopped).weights
+        self._losses_of(_masks_of_any(predictions), labels, min(
+            count, _MAX_SELECTION_ROWS)), [0.] * len(predictions),
+        max_members=max_members, is_stopped=is_stopped).weights
+
+  def _losses_of(self, masks, labels, count):
+    """Returns a function from predictions to losses; see `selection.select`.
+
+    A call of TensorFlow judges several ensembles, as `values` judges one.
+    """
+    batches = [tf.constant(numbers) for numbers in rows_lib.in_batches(
+        np.arange(count, dtype=np.int32), rows_lib.CHECK_SIZE)]
+    flat_labels = rows_lib.flat_arrays(labels)
+
+    def loss(outputs):
+      self._model.reset_metrics()
+      flat = [array for pair in zip(outputs, masks) for array in pair
+              if array is not None] + flat_labels
+      return [self._check_batches(flat, numbers) for numbers in batches][-1][
+          "loss"]
+
+    @functools.partial(tf.function, reduce_retracing=True, autograph=False)
+    def losses(candidates):
+      return tf.map_fn(loss, candidates, parallel_iterations=1,
+                       fn_output_signature=self._loss_type)
+
+    def judge(means: Iterator[dict]) -> Iterator[float]:
+      for first in means:
+        size = sum(array.nbytes for array in first.values())
+        chunk = [[array.copy() for array in first.values()]]
+        for mean in itertools.islice(
+            means, max(1, _MAX_CANDIDATE_BYTES // size) - 1):
+          chunk.append([array.copy() for array in mean.values()])
+        yield from losses([np.stack(arrays) for arrays in zip(*chunk)]).numpy()
+
+    return judge
 
 
 def _masks_of_any(predictions):

@@ -9,6 +9,9 @@ from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
+from adanet.testing import level
+import hypothesis
+from hypothesis import strategies as st
 import numpy as np
 
 _Y = np.zeros([300, 1], "float32")
@@ -35,6 +38,29 @@ class JudgeTest(absltest.TestCase):
         networks, 1))
     self.assertSequenceEqual([0., 1., 0., 0.], judge.select_weights(
         networks, is_stopped=lambda: True))
+
+  @hypothesis.given(st.integers(1, 700), st.integers(1, 4), st.booleans())
+  @hypothesis.settings(max_examples=level.number(3, 20), deadline=None)
+  def test_candidates_are_judged_as_each_alone(self, count, members, is_masked):
+    draw = np.random.RandomState(count)
+    y = draw.randint(0, 3, [count, 2])
+    masks = [draw.rand(count, 2) < .7 if is_masked else None]
+    networks = [files.HeldOutPredictions(0, [
+        draw.dirichlet(np.ones(3), [count, 2]).astype("float32")], masks)
+                for _ in range(members)]
+    judge = ensemble_model.Judge(models.CompileArguments(
+        loss="sparse_categorical_crossentropy", metrics=["accuracy"]), [
+            rows_lib.Rows((y, y), np.arange(count, dtype="int32"))
+        ], networks[0], None)
+    values = [judge.values(*network[1:])["val_loss"] for network in networks]
+    judged = []
+    with mock.patch.object(
+        ensemble_model.selection, "select",
+        lambda logits, losses, *_, **__: judged.extend(losses(iter(
+            logits))) or mock.Mock()), mock.patch.object(
+                ensemble_model, "_MAX_CANDIDATE_BYTES", 40 * count):
+      judge.select_weights([*networks, networks[0]])
+    self.assertEqual([*values, values[0]], judged)
 
   def test_a_sample_of_many_rows(self):
     """Judges as if there were no other rows."""

@@ -26,7 +26,8 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.tf_compat import seeds
 import numpy as np
 
-keras, tf = tf_compat.keras_3, tf_compat.v2
+keras: Any = tf_compat.keras_3
+tf = tf_compat.v2
 _SECS_BETWEEN_SAVES = 10.
 # Ctrl-C is heard between calls.
 _SECS_OF_A_CALL = .5

@@ -308,11 +308,12 @@ def make_judge(arguments: models_lib.CompileArguments, splits: list,
         arguments, [split.held_out for split in splits], predictions,
         output_names)
     for fold, split in enumerate(splits):
-      values = judge.values(*(
+      outputs, masks = (
           [array if array is None else np.resize(
               array, [len(split.held_out), *array.shape[1:]])
            for array in arrays_of_outputs]
-          for arrays_of_outputs in predictions[1:]), fold=fold)
+          for arrays_of_outputs in predictions[1:])
+      values = judge.values(outputs, masks, fold)
   except Exception as error:
     # A train_step of the user may need no labels, as that of an autoencoder.
     problem = ("loss or metrics cannot judge" if len(

@@ -170,7 +170,7 @@ def difference(expected: Signature, signature: Signature) -> str:
     return (f"it has {len(signature.values)} variables, and "
             f"{len(expected.values)} in the program")
   for part, own in zip(expected.values, signature.values):
-    if part is not None and not part.equals(own):
+    if part is not None and own is not None and not part.equals(own):
       return f"the layer {part.name.split('/')[-2:][0]!r} has other values"
   for name, part in expected.results.items():
     own = signature.results.get(name)
