@@ -88,7 +88,8 @@ class SelectionTest(parameterized.TestCase):
 
   def test_of_equal_ones_the_first(self):
     same = np.ones([3, 2], np.float32)
-    selected = selection.select([same, same], _losses_of([0, 1, 1]), [0., 0.], 3)
+    selected = selection.select(
+        [same, same], _losses_of([0, 1, 1]), [0., 0.], 3)
     self.assertEqual((1., 0.), selected.weights)
 
   def test_trace(self):
@@ -104,7 +105,8 @@ class SelectionTest(parameterized.TestCase):
     for count in range(1, 4):
       answers = iter([False] * (count - 1) + [True])
       selected = selection.select(
-          logits, _losses_of([0, 1]), [0., 0.], is_stopped=lambda: next(answers))
+          logits, _losses_of([0, 1]), [0., 0.],
+          is_stopped=lambda: next(answers))
       self.assertLen(selected.picks, count)
 
   def test_heads(self):

@@ -392,8 +392,8 @@ class BatchSource:
       flat = rows_lib.flat_arrays(batch)
       self._check_sizes(flat)
       batch_shapes = [tuple(tensor.shape) for tensor in flat]
-      if chunk and (batch_shapes != shapes or len(chunk) >= _CHUNK_BATCHES or
-                    arrays.count_bytes(flat) * len(chunk) > rows_lib.CHUNK_BYTES):
+      if chunk and (batch_shapes != shapes or len(chunk) >= _CHUNK_BATCHES or (
+          arrays.count_bytes(flat) * len(chunk) > rows_lib.CHUNK_BYTES)):
         yield _join_batches(chunk)
         chunk = []
       chunk.append(flat)

@@ -135,11 +135,9 @@ class Judge:
     if count > _MAX_SELECTION_ROWS:
       rows = np.sort(np.random.RandomState(0).choice(
           count, _MAX_SELECTION_ROWS, replace=False))
-      select = lambda array: None if array is None else array[rows]
-      predictions = [files.HeldOutPredictions(
-          member.structure, *(list(map(select, arrays))
-                              for arrays in member[1:]))
-                     for member in predictions]
+      predictions = [files.HeldOutPredictions(member.structure, *(
+          [array if array is None else array[rows] for array in arrays]
+          for arrays in member[1:])) for member in predictions]
       labels = rows_lib.map_arrays(
           lambda tensor: rows_lib.reader(tensor)(rows), labels)
     return selection.select(
@@ -153,16 +151,16 @@ class Judge:
 
     A call of TensorFlow judges several ensembles, as `values` judges one.
     """
-    batches = [tf.constant(numbers) for numbers in rows_lib.in_batches(
-        np.arange(count, dtype=np.int32), rows_lib.CHECK_SIZE)]
+    batches = list(map(tf.constant, rows_lib.in_batches(
+        np.arange(count, dtype=np.int32), rows_lib.CHECK_SIZE)))
     flat_labels = rows_lib.flat_arrays(labels)
 
     def loss(outputs):
       self._model.reset_metrics()
       flat = [array for pair in zip(outputs, masks) for array in pair
               if array is not None] + flat_labels
-      return [self._check_batches(flat, numbers) for numbers in batches][-1][
-          "loss"]
+      logs = [self._check_batches(flat, numbers) for numbers in batches]
+      return logs[-1]["loss"]
 
     @functools.partial(tf.function, reduce_retracing=True, autograph=False)
     def losses(candidates):
@@ -170,12 +168,10 @@ class Judge:
                        fn_output_signature=self._loss_type)
 
     def judge(means: Iterator[dict]) -> Iterator[float]:
-      for first in means:
-        size = sum(array.nbytes for array in first.values())
-        chunk = [[array.copy() for array in first.values()]]
-        for mean in itertools.islice(
-            means, max(1, _MAX_CANDIDATE_BYTES // size) - 1):
-          chunk.append([array.copy() for array in mean.values()])
+      copies = ([array.copy() for array in mean.values()] for mean in means)
+      for first in copies:
+        count = _MAX_CANDIDATE_BYTES // sum(array.nbytes for array in first)
+        chunk = [first, *itertools.islice(copies, max(0, count - 1))]
         yield from losses([np.stack(arrays) for arrays in zip(*chunk)]).numpy()
 
     return judge
