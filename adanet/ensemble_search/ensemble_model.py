@@ -8,7 +8,6 @@ metrics, is evaluated on predictions in batches of 256 rows. So a value is what
 """
 
 from collections.abc import Callable, Iterator, Mapping
-import functools
 import itertools
 import re
 from typing import Any, NamedTuple
@@ -142,17 +141,17 @@ class Judge:
           lambda tensor: rows_lib.reader(tensor)(rows), labels)
     return selection.select(
         [dict(enumerate(member.outputs)) for member in predictions],
-        self._losses_of(_masks_of_any(predictions), labels, min(
-            count, _MAX_SELECTION_ROWS)), [0.] * len(predictions),
+        self._losses_of(predictions[0].outputs, _masks_of_any(predictions),
+                        labels), [0.] * len(predictions),
         max_members=max_members, is_stopped=is_stopped).weights
 
-  def _losses_of(self, masks, labels, count):
+  def _losses_of(self, outputs, masks, labels):
     """Returns a function from predictions to losses; see `selection.select`.
 
     A call of TensorFlow judges several ensembles, as `values` judges one.
     """
     batches = list(map(tf.constant, rows_lib.in_batches(
-        np.arange(count, dtype=np.int32), rows_lib.CHECK_SIZE)))
+        np.arange(len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE)))
     flat_labels = rows_lib.flat_arrays(labels)
 
     def loss(outputs):
@@ -162,17 +161,19 @@ class Judge:
       logs = [self._check_batches(flat, numbers) for numbers in batches]
       return logs[-1]["loss"]
 
-    @functools.partial(tf.function, reduce_retracing=True, autograph=False)
-    def losses(candidates):
-      return tf.map_fn(loss, candidates, parallel_iterations=1,
-                       fn_output_signature=self._loss_type)
+    losses = tf.function(lambda candidates: tf.map_fn(
+        loss, candidates, parallel_iterations=1,
+        fn_output_signature=self._loss_type), autograph=False
+    ).get_concrete_function([
+        tf.TensorSpec([None, *array.shape], array.dtype) for array in outputs])
 
     def judge(means: Iterator[dict]) -> Iterator[float]:
       copies = ([array.copy() for array in mean.values()] for mean in means)
       for first in copies:
         count = _MAX_CANDIDATE_BYTES // sum(array.nbytes for array in first)
         chunk = [first, *itertools.islice(copies, max(0, count - 1))]
-        yield from losses([np.stack(arrays) for arrays in zip(*chunk)]).numpy()
+        yield from losses([
+            tf.constant(np.stack(arrays)) for arrays in zip(*chunk)]).numpy()
 
     return judge
 
