@@ -9,6 +9,7 @@ from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
 from hypothesis import strategies as st
@@ -40,7 +41,7 @@ class JudgeTest(absltest.TestCase):
         networks, is_stopped=lambda: True))
 
   @hypothesis.given(st.integers(1, 700), st.integers(1, 4), st.booleans())
-  @hypothesis.settings(max_examples=level.number(3, 20), deadline=None)
+  @hypothesis.settings(max_examples=level.number(3, 20))
   def test_candidates_are_judged_as_each_alone(self, count, members, is_masked):
     draw = np.random.RandomState(count)
     y = draw.randint(0, 3, [count, 2])
