@@ -211,8 +211,8 @@ class SearchEngine:
 
   def _train_on_executor(self, tasks, executor):
     """Trains networks by the workers of an executor."""
-    running: dict[futures.Future, Any] = {}  # The key of each future.
-    num_shown: dict[files.NetworkKey, int] = {}  # Epochs.
+    running = {}  # The key of each future.
+    num_shown = {}  # Epochs.
     heard = time.monotonic()
     try:
       self.sent.send_data(self.splits)

@@ -573,7 +573,7 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
 def _weighted_sum(members, layout, names, open_axes):
   """Returns the functional model of `ensemble`, not compiled."""
   x = make_inputs(layout, [member.model for member in members], open_axes)
-  sums: list[list] = []
+  sums = []
   structure = None
   for _, weight, model in members:
     structure = model(x)

@@ -290,7 +290,7 @@ class EnsembleSearch:
         splits, directory, stop, display.epoch, prepared.networks,
         network_lib.EndedNetworks() if len(tasks) * len(splits) > 1 else None,
         sent)
-    repeated: list[str] = []  # Functions.
+    repeated = []  # Functions.
     for iteration, networks in enumerate(tasks):
       unfinished = [
           task._replace(copies=task.key.function in prepared.copying)
@@ -469,7 +469,7 @@ def _repeated_functions(directory, tasks, later):
     tasks: of the networks of the first iteration.
     later: of the same networks of the second iteration.
   """
-  are_same: dict[str, bool] = {}
+  are_same = {}
   for pair in zip(tasks, later):
     record, again = (directory.folder(task.key).finished_record()
                      for task in pair)

@@ -367,7 +367,7 @@ def _draw(history):
 
 def _group_by_member(history):
   """Returns names and networks of members, which have a color: best first."""
-  groups: dict[str, list] = {}
+  groups = {}
   for network in history.networks:
     if network.epochs:
       groups.setdefault(network.member, []).append(network)

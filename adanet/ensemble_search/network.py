@@ -167,11 +167,11 @@ class Network:
     self.task = task
     self._split = split
     self.record = files.NetworkRecord()
-    self._best: Any = None
+    self._best = None
     self._steps_of_call = _FIRST_STEPS
-    self._logs: Any = {}  # Of the last call.
-    self._callbacks: Any = keras.callbacks.CallbackList()
-    self._epoch: int | None = None  # The last one that has begun.
+    self._logs = {}  # Of the last call.
+    self._callbacks = keras.callbacks.CallbackList()
+    self._epoch = None  # The last one that has begun.
 
   def become(self, task: NetworkTask, split: Any) -> bool:
     """Becomes another network of the same function, with its own values.

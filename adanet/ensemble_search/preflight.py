@@ -173,7 +173,7 @@ def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
 
 def _by_function(tasks):
   """Returns a list with the tasks of each function."""
-  tasks_of: dict[str, list] = {}
+  tasks_of = {}
   for task in tasks:
     tasks_of.setdefault(task.key.function, []).append(task)
   return list(tasks_of.values())
@@ -188,9 +188,9 @@ class _Functions:
     self._arguments = arguments
     self._has_executor = has_executor
     self._variables = _OuterVariables()
-    self._first: Any = None  # The first network, and its predictions.
-    self._compiled: Any = None  # See _compare_loss.
-    self._output_names: list = []
+    self._first = None  # The first network, and its predictions.
+    self._compiled = None  # See _compare_loss.
+    self._output_names = []
     self._networks = {}
     self._digests = {}
     self._signed = {}
@@ -369,7 +369,7 @@ class _OuterVariables:
   def __init__(self):
     # By the id of a variable: a reference to it, the function that has it, and
     # whether this function's networks change it while they train.
-    self._known: dict[int, tuple] = {}
+    self._known = {}
 
   def check(self, owner: str, model: Any, again: Any, x: Any,
             is_repeated: bool) -> None:
