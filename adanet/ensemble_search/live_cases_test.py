@@ -336,6 +336,15 @@ class LiveCasesTest(parameterized.TestCase):
     longer = structure(_R.rand(3, 9, 2), _R.rand(3, 3))
     self.assertEqual((3, 1), search.model.predict(longer, verbose=0).shape)
 
+  def test_keys_that_are_no_names_of_tensors(self):
+    def make():
+      a, b = keras.Input([2]), keras.Input([2])
+      return keras.Model({"a/b": a, "c": b}, L.Dense(1)(a + b))
+
+    x = {"a/b": _X[:, :2], "c": _X[:, 2:]}
+    self.assertEqual((100, 1), self._fit(make, "mse", x, _Y).model.predict(
+        x, verbose=0).shape)
+
   @parameterized.named_parameters(
       ("list", lambda x, y: [x, y]),
       ("dict", lambda x, y: {"ids": x, "types": y}))
