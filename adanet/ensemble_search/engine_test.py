@@ -365,6 +365,7 @@ class EngineTest(parameterized.TestCase):
     self.assertIn("val_loss", search.history.ensemble)
     self.assertEqual(["begin", "begin", "end", "end"], sorted(heard))
 
+  @level.gate
   def test_selecting_that_takes_too_long(self):
     """The best network alone is an ensemble; a later call selects anew."""
     folder = self.create_tempdir().full_path

@@ -440,6 +440,7 @@ class LiveCasesTest(parameterized.TestCase):
           own.predict(_X, verbose=0),
           search.network("first").predict(_X, verbose=0), rtol=1e-6)
 
+  @level.gate
   def test_constants_that_a_function_adapts(self):
     """Each network has its own, which no variable tells."""
     def make():
@@ -453,6 +454,7 @@ class LiveCasesTest(parameterized.TestCase):
           network.own_val_loss, search.network(network.name).evaluate(
               _X[60:], _Y[60:], verbose=0), places=4)
 
+  @level.gate
   def test_widths_that_a_function_draws(self):
     """More iterations are the same search."""
     make = lambda: keras.Sequential([keras.Input([4]), L.Dense(
@@ -465,6 +467,7 @@ class LiveCasesTest(parameterized.TestCase):
     sizes = {network.parameters for network in fit(3).history.networks}
     self.assertLen(sizes, 3)
 
+  @level.gate
   def test_lines_of_a_lambda_are_no_part_of_a_model(self):
     text = """
 make = lambda: keras.Sequential([
