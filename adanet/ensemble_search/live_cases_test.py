@@ -439,6 +439,10 @@ class LiveCasesTest(parameterized.TestCase):
       np.testing.assert_allclose(
           own.predict(_X, verbose=0),
           search.network("first").predict(_X, verbose=0), rtol=1e-6)
+    own = keras.Sequential([keras.Input([4]), L.Dense(1)])
+    search = self._fit(lambda: own, lambda y, output: (y - output) ** 2, _X, _Y)
+    self.assertIn("loss", search.model.evaluate(
+        _X, _Y, verbose=0, return_dict=True))
 
   @level.gate
   def test_constants_that_a_function_adapts(self):

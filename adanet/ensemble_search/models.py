@@ -539,13 +539,16 @@ def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
     return model
   try:
     new = _copy_layer(model)
-    new.compile_from_config(model.get_compile_config())
-    return new
   except Exception as error:
     raise ValueError(
         f"{owner} returns the same model each time, and Keras cannot copy it: "
         f"{messages.one_line(error)} Make the model in the function."
     ) from error
+  try:
+    new.compile_from_config(model.get_compile_config())
+  except Exception:  # A loss of the user's.  # pylint: disable=broad-except
+    pass
+  return new
 
 
 def unsaved_variables(model: Any) -> list:
@@ -574,10 +577,12 @@ def kept_states(model: Any) -> Iterator[None]:
   """Keeps a model as it is, also if it counts or draws when it predicts."""
   before = [(variable, keras.ops.convert_to_numpy(variable))
             for variable in model.non_trainable_variables]
-  yield
-  for variable, value in before:
-    variable.assign(value)
-  reset_states(model)
+  try:
+    yield
+  finally:
+    for variable, value in before:
+      variable.assign(value)
+    reset_states(model)
 
 
 def fixed_size(model: Any) -> int | None:

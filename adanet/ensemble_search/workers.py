@@ -98,6 +98,7 @@ def sign(model: Any, batch: tuple) -> Signature:
   values += [_sign_array(layer.name, np.array(layer.get_vocabulary(), str))
              for layer in layers if hasattr(layer, "get_vocabulary")]
   results: dict[str, Any] = {}
+  weights = model.get_weights()  # A call in training may change any.
   try:
     with models.kept_states(model):
       for i, output in enumerate(keras.tree.flatten(
@@ -111,6 +112,8 @@ def sign(model: Any, batch: tuple) -> Signature:
       results |= model.test_step(batch)
   except Exception:  # Some steps need a graph.  # pylint: disable=broad-except
     pass
+  finally:
+    model.set_weights(weights)
   return Signature([
       *(_sign_config(repr(layer.name), layer) for layer in layers),
       _sign_config("model", model), _sign_config("optimizer", model.optimizer)

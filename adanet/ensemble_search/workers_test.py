@@ -251,6 +251,17 @@ class WorkersTest(parameterized.TestCase):
     self.assertEqual([network.epochs for network in here],
                      [network.epochs for network in there])
 
+  def test_weights_that_a_call_in_training_changes(self):
+    """The comparison with the program leaves all values as they are."""
+    frozen = L.SpectralNormalization(L.Dense(2))
+    frozen.build([None, 3])
+    frozen.trainable = False
+    before = [np.array(value) for value in frozen.get_weights()]
+    self._fit(lambda: keras.Sequential([
+        keras.Input([3]), frozen, L.SpectralNormalization(L.Dense(2)), _Own(3.),
+        L.Dense(1)]))
+    np.testing.assert_equal(before, frozen.get_weights())
+
   def test_values_that_no_seed_fixes(self):
     self._fit(self._users_module().unseeded, None)
 
