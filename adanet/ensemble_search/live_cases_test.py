@@ -411,6 +411,20 @@ class LiveCasesTest(parameterized.TestCase):
     np.testing.assert_equal(before, scale.get_weights())
 
   @level.gate
+  def test_a_frozen_part_inside_of_a_wrapper(self):
+    """Each network has a copy: training changes the seeds of Dropout."""
+    inner = keras.Sequential([keras.Input([2]), L.Dense(3), L.Dropout(.3)])
+    inner.trainable = False
+    make = lambda units: lambda: keras.Sequential([
+        keras.Input([2, 2]), L.TimeDistributed(inner), L.Flatten(),
+        L.Dense(units), L.Dense(1)])
+    before = [np.array(variable) for variable in inner.variables]
+    search = self._fit({"a": make(2), "b": make(3)}, "mse", _X.reshape(
+        [-1, 2, 2]), _Y)
+    self.assertLen(search.history.networks, 2)
+    np.testing.assert_equal(before, list(map(np.array, inner.variables)))
+
+  @level.gate
   def test_a_model_of_the_user_stays_as_it_is(self):
     """A function may return a model of the program."""
     class OfUser(keras.Model):
