@@ -174,11 +174,12 @@ _pip_hub = repository_rule(
 )
 
 _SUBSTITUTES = {
-    # Dask is for the default TensorFlow version only: on the others, tests skip
-    # what needs it.
+    # Dask and Optuna are for the default TensorFlow version only: on the others,
+    # tests skip what needs them.
     "distributed": "cloudpickle",
     # TensorFlow 1.15 has none: its tests skip what needs it.
     "kubernetes_validate": "six",
+    "optuna": "cloudpickle",
     "tensorflow": "tensorflow_cpu",
     # In a graph of TensorFlow 1, TensorFlow's own Keras works until 2.15.
     "tf_keras": "tensorflow",
