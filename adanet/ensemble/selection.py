@@ -27,9 +27,11 @@ class Pick(NamedTuple):
   Attributes:
     network: int, the index of the added network.
     objective: float, F of the mean of all networks added so far.
+    tie_breakers: tuple of float, compared where F is equal.
   """
   network: int
   objective: float
+  tie_breakers: Tuple[float, ...] = ()
 
 
 class Selection(NamedTuple):
@@ -82,7 +84,8 @@ class _Sum:
 
 
 def select(logits: Sequence[Logits],
-           losses: Callable[[Iterator[Logits]], Iterable[float]],
+           losses: Callable[[Iterator[Logits]],
+                            Iterable[Union[float, Tuple[float, ...]]]],
            prices: Sequence[float], max_selections: int = 25,
            max_members: Optional[int] = None,
            is_stopped: Callable[[], bool] = lambda: False) -> Selection:
@@ -101,7 +104,8 @@ def select(logits: Sequence[Logits],
 
   Args:
     logits: the logits of each network, all of the same shapes.
-    losses: function from an iterator of logits to the loss of each. The next
+    losses: function from an iterator of logits to the loss of each, or to a
+      tuple of the loss and numbers of which the least win a tie. The next
       logits overwrite the array of these.
     prices: the price of each network at weight 1:
       `adanet_lambda * complexity + adanet_beta`.
@@ -131,9 +135,11 @@ def select(logits: Sequence[Logits],
     networks = sorted(chosen) if is_full else range(len(logits))
     means = (total.mean_with(logits[network], count) for network in networks)
     for network, loss in zip(networks, losses(means)):
-      objective = float(loss) + (price + prices[network]) / count
-      if objective < best.objective:
-        best = Pick(network, objective)
+      first, *others = loss if isinstance(loss, tuple) else (loss,)
+      pick = Pick(network, float(first) + (price + prices[network]) / count,
+                  tuple(others))
+      if pick[1:] < best[1:]:
+        best = pick
     if best.network < 0:
       break
     picks.append(best)
@@ -142,7 +148,7 @@ def select(logits: Sequence[Logits],
     raise ValueError(
         f"losses={losses!r}: expected a finite number for at least one of the "
         f"{len(logits)} networks.")
-  size = 1 + min(range(len(picks)), key=lambda i: picks[i].objective)
+  size = 1 + min(range(len(picks)), key=lambda i: picks[i][1:])
   used = [pick.network for pick in picks[:size]]
   return Selection(
       tuple(used.count(i) / size for i in range(len(logits))), tuple(picks))

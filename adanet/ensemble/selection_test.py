@@ -134,6 +134,16 @@ class SelectionTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, r"logits=\[\]: expected"):
       selection.select([], _losses_of([1]), [])
 
+  def test_ties(self):
+    """The first network wins, or the one of the least further numbers."""
+    logits = [np.zeros([2, 2], np.float32)] * 3
+    for tie_breakers, expected in (((3., 1., 2.), (0., 1., 0.)),
+                                   ((1., 1., 2.), (1., 0., 0.))):
+      selected = selection.select(
+          logits, lambda _, ties=tie_breakers: zip([.5] * 3, ties), [0.] * 3, 0)
+      self.assertEqual(expected, selected.weights)
+      self.assertEqual(.5, selected.objective)
+
 
 if __name__ == "__main__":
   absltest.main()
