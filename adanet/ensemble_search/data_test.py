@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data
+from adanet.ensemble_search import splits
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -65,7 +66,7 @@ _ROWS = np.arange(20, dtype="float32")[:, None]
 
 
 def _split(seed=1):
-  return data.split_data(_ROWS, _ROWS, 6, None, .2, None, None, None, seed)[0][0]
+  return splits.split_data(_ROWS, _ROWS, 6, None, .2, None, None, None, seed)[0][0]
 
 
 class ArraySplitTest(absltest.TestCase):

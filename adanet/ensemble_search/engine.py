@@ -51,6 +51,10 @@ class Stop:
   def is_set(self) -> bool:
     return self._event.is_set() or time.monotonic() > self._deadline
 
+  def is_out_of_time(self) -> bool:
+    """Returns whether the search ends because of `max_seconds` alone."""
+    return not self._event.is_set() and self.is_set()
+
 
 @dataclasses.dataclass
 class SearchEngine:
@@ -65,6 +69,8 @@ class SearchEngine:
     ended: `EndedNetworks` that lend their models; None where a function makes
       one network alone.
     sent: `workers.SentFiles` for an executor; None without an executor.
+    parallel: int, how many networks train at a time in this process; None for
+      one a core, or some for each GPU.
   """
   splits: list
   directory: files.Directory
@@ -73,6 +79,7 @@ class SearchEngine:
   networks: dict[files.NetworkKey, network_lib.Network]
   ended: network_lib.EndedNetworks | None
   sent: workers.SentFiles | None = None
+  parallel: int | None = None
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
            ) -> Iterator[tuple[files.NetworkKey, files.NetworkRecord]]:
@@ -83,19 +90,21 @@ class SearchEngine:
             self._train_together)(tasks)
 
   def _train_in_threads(self, waiting):
-    """Trains networks in threads: one a core, or some for each GPU.
+    """Trains networks in threads.
 
     Models are built and traced in this thread, just before their turn.
     """
-    count = rows_lib.networks_at_a_time() or len(os.sched_getaffinity(0))
+    count = self.parallel or rows_lib.networks_at_a_time() or len(
+        os.sched_getaffinity(0))
+    # A network that is built ahead keeps no thread waiting, and takes memory.
+    most = count + (self.parallel is None)
     running = {}  # The network of each future.
     with futures.ThreadPoolExecutor(count) as pool:
       try:
         while running or waiting and not self.stop.is_set():
-          while waiting and len(running) <= count and not self.stop.is_set():
+          while waiting and len(running) < most and not self.stop.is_set():
             network = self._start_next(waiting, running.values())
-            running[pool.submit(
-                network.train, self.stop.is_set, self.report)] = network
+            running[pool.submit(self._train_network, network)] = network
             del network
           done, _ = futures.wait(
               running, return_when=futures.FIRST_COMPLETED)
@@ -110,6 +119,11 @@ class SearchEngine:
         self.stop.set()  # Before the pool waits for its threads.
         raise
 
+  def _train_network(self, network):
+    record = network.train(self.stop.is_set, self.report)
+    return record or (
+        network.finish_early() if self.stop.is_out_of_time() else None)
+
   def _start_next(self, waiting, running):
     """Returns a network that has begun, or resumed.
 
@@ -123,14 +137,14 @@ class SearchEngine:
     split = self.splits[task.key.fold]
     network = self.networks.pop(task.key, None) or (
         self.ended and self.ended.borrow(
-            task.key.function, task, split, device)) or (
+            task.key.maker, task, split, device)) or (
                 network_lib.Network(task, split, device))
     network.begin(self.directory.folder(task.key))
     return network
 
   def _end(self, network, record):
     if self.ended is not None:
-      self.ended.add(network.task.key.function, network)
+      self.ended.add(network.task.key.maker, network)
     return network.task.key, record
 
   def _train_together(self, waiting):
@@ -141,7 +155,7 @@ class SearchEngine:
     """
     self._source = self.splits[0].source.begin_anew()
     running = []
-    count = max(_MAX_SHARED, rows_lib.networks_at_a_time())
+    count = self.parallel or max(_MAX_SHARED, rows_lib.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
       for_all = lambda function, networks: list(pool.map(function, networks))
       try:
@@ -165,6 +179,13 @@ class SearchEngine:
           for network in ended:
             yield self._end(network, network.finish())
           del ended
+        if self.stop.is_out_of_time():
+          for_all(network_lib.Network.save, running)
+          records = for_all(network_lib.Network.finish_early, running)
+          networks, running = running, []
+          for network, record in zip(networks, records):
+            if record is not None:
+              yield network.task.key, record
       except BaseException:
         self.stop.set()
         raise
@@ -225,7 +246,8 @@ class SearchEngine:
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                                futures.FIRST_COMPLETED)
         if self.stop.is_set():
-          self.directory.stop()
+          self.directory.stop(
+              files.TIME if self.stop.is_out_of_time() else "")
         for key in filter(None, running.values()):
           record = self.directory.folder(key).read_record()
           if record is not None and len(record.epochs) > num_shown.get(key, 0):

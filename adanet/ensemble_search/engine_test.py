@@ -3,6 +3,7 @@
 """Figures are the same on every engine, stopped and resumed or not."""
 
 from concurrent import futures
+import contextlib
 import itertools
 import os
 import pathlib
@@ -24,6 +25,7 @@ from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
+from adanet.ensemble_search import splits
 from adanet.testing import engines
 from adanet.testing import level
 import numpy as np
@@ -69,6 +71,18 @@ def _figures(search):
 
 class _Killed(BaseException):
   pass
+
+
+@contextlib.contextmanager
+def _out_of_time(epochs):
+  """Ends the time of a search after some epochs of all networks."""
+  ended = []
+  end_check = network.Network.end_check
+  with mock.patch.object(
+      network.Network, "end_check",
+      lambda self: (end_check(self), ended.append(1))), mock.patch.object(
+          engine.Stop, "is_set", lambda self: len(ended) >= epochs):
+    yield
 
 
 class EngineTest(parameterized.TestCase):
@@ -191,7 +205,7 @@ class EngineTest(parameterized.TestCase):
     with mock.patch.object(network, "_SECS_OF_A_CALL", 0), mock.patch.object(
         engine.Stop, "is_set", lambda _: next(asked) >= count):
       fitted(folder, **data)
-    self.assertLess(sum(bool(record.ended) for record in
+    self.assertLess(sum(record.ended not in ("", files.TIME) for record in
                         fitted_history(folder).networks), 2)
     self._check(fitted(folder, **data), **data)
 
@@ -348,22 +362,79 @@ class EngineTest(parameterized.TestCase):
   @parameterized.parameters(level.first([
       {"epochs": 1}, {"patience": 1}]))
   def test_max_seconds(self, **fewer):
-    """A user who wants what there is gets it by fewer epochs, or patience."""
+    """A search out of time has the best epochs so far."""
     heard = []
     fit = dict(epochs=10**6, patience=10**6, callbacks=lambda: [
         keras.callbacks.LambdaCallback(
             on_train_begin=lambda logs: heard.append("begin"),
             on_train_end=lambda logs: heard.append("end"))])
     folder = self.create_tempdir().full_path
-    search = fitted(folder, **fit, max_seconds=.5)
-    self.assertFalse(any(record.ended for record in search.history.networks))
-    with self.assertRaisesRegex(ValueError, "^No network has finished yet"):
-      print(search.model)
+    with _out_of_time(4):
+      search = fitted(folder, **fit, max_seconds=60, parallel=2)
+    self.assertIn("out of time", [
+        record.ended for record in search.history.networks])
     self.assertEqual(["begin"] * len(search.history.networks), heard)
+    self._check_model(search)
     heard.clear()
     search = fitted(folder, **{**fit, **fewer})
-    self.assertIn("val_loss", search.history.ensemble)
+    self.assertNotIn("out of time", [
+        record.ended for record in search.history.networks])
     self.assertEqual(["begin", "begin", "end", "end"], sorted(heard))
+    self._check_model(search)
+
+  def _check_model(self, search):
+    """What is served is what is recorded."""
+    rows = splits.split_data(X, Y, 16, None, .2, None, None, None, 3)[0][
+        0].held_out.numbers
+    self.assertAlmostEqual(
+        search.history.ensemble["val_loss"], search.model.evaluate(
+            X[rows], Y[rows], batch_size=256, verbose=0)[0], places=5)
+
+  @parameterized.parameters(*level.first([
+      (0, {}), (1, {}), (3, {}), (2, {"x": batches, "validation_data": batches}),
+      (4, {"x": batches, "validation_data": batches})], 2))
+  def test_resumed_after_time(self, epochs, fit):
+    """Networks that were out of time go on as if there had been no end."""
+    folder = self.create_tempdir().full_path
+    with _out_of_time(epochs):
+      search = fitted(folder, max_seconds=60, **fit)
+    records = search.history.networks
+    if epochs:
+      self.assertIn("out of time", [record.ended for record in records])
+      self.assertLen(search.history.members, sum(
+          bool(record.ended) for record in records))
+      self.assertTrue(np.isfinite(search.model.predict(X, verbose=0)).all())
+    self._check(fitted(folder, **fit), **fit)
+
+  @level.gate
+  def test_max_seconds_on_a_pool(self):
+    folder = self.create_tempdir().full_path
+
+    def is_set(_):
+      folders = map(files.Directory(folder).folder,
+                    files.Directory(folder).keys())
+      return [bool(record and record.epochs) for record in map(
+          files.Folder.read_record, folders)] == [True] * 2
+
+    with engines.process_pool(2) as executor:
+      with mock.patch.object(engine.Stop, "is_set", is_set), mock.patch.object(
+          network, "_SECS_BETWEEN_SAVES", -1):
+        search = fitted(folder, epochs=10**6, patience=10**6, max_seconds=60,
+                        executor=executor)
+      self.assertEqual(["out of time"] * 2, [
+          record.ended for record in search.history.networks])
+      self._check_model(search)
+
+  def test_parallel(self):
+    """A network begins when the one before has ended."""
+    heard = []
+    search = fitted(
+        self.create_tempdir().full_path, parallel=1, callbacks=lambda: [
+            keras.callbacks.LambdaCallback(
+                on_train_begin=lambda logs: heard.append("begin"),
+                on_train_end=lambda logs: heard.append("end"))])
+    self.assertEqual(["begin", "end"] * 2, heard)
+    self._check(search)
 
   @level.gate
   def test_selecting_that_takes_too_long(self):

@@ -30,8 +30,6 @@ _MAX_APART = .01
 _MAX_CANDIDATE_BYTES = 64 << 20
 # Ensembles are selected by a sample of so many held-out rows.
 _MAX_SELECTION_ROWS = 10**6
-# Held-out rows by which a function of another program is checked.
-_SAMPLE_SIZE = 32
 
 
 class Masked(keras.layers.Layer):
@@ -65,7 +63,8 @@ class Judge:
   """
 
   def __init__(self, arguments: models.CompileArguments, held_out: list,
-               example: files.HeldOutPredictions, names: list[str] | None):
+               example: files.HeldOutPredictions, names: list[str] | None,
+               monitor: files.Monitor = files.Monitor()):
     """Makes the model that evaluates predictions.
 
     Args:
@@ -73,7 +72,9 @@ class Judge:
       held_out: list with the `Rows` or `HeldOutBatches` of each fold.
       example: predictions of a network for some rows, for their shapes.
       names: list with the names of the outputs, or None.
+      monitor: `Monitor` of the search.
     """
+    self.monitor = monitor
     self._labels = [rows.labels() for rows in held_out]
     self._all_labels = (self._labels[0] if len(held_out) == 1 else
                         rows_lib.join_labels(self._labels))
@@ -97,7 +98,6 @@ class Judge:
     self._model = model
     self._steps = rows_lib.Steps(model, layout, layout, 0)
     self._check_batches = self._steps.check_batches.get_concrete_function()
-    self._loss_type = self._check_batches.structured_outputs["loss"].dtype
 
   def values(self, outputs: list, masks: list, fold: int | None = None
             ) -> dict[str, float]:
@@ -148,23 +148,28 @@ class Judge:
   def _losses_of(self, outputs, masks, labels):
     """Returns a function from predictions to losses; see `selection.select`.
 
-    A call of TensorFlow judges several ensembles, as `values` judges one.
+    Where another value than the loss is monitored, the loss decides ties. A
+    call of TensorFlow judges several ensembles, as `values` judges one.
     """
     batches = list(map(tf.constant, rows_lib.in_batches(
         np.arange(len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE)))
     flat_labels = rows_lib.flat_arrays(labels)
+    names = list(dict.fromkeys(
+        [self.monitor.name.removeprefix("val_"), "loss"]))
 
     def loss(outputs):
       self._model.reset_metrics()
       flat = [array for pair in zip(outputs, masks) for array in pair
               if array is not None] + flat_labels
       logs = [self._check_batches(flat, numbers) for numbers in batches]
-      return logs[-1]["loss"]
+      last = rows_lib.flat_logs(logs[-1])
+      return [last[name] for name in names]
 
+    known = rows_lib.flat_logs(self._check_batches.structured_outputs)
     losses = tf.function(lambda candidates: tf.map_fn(
         loss, candidates, parallel_iterations=1,
-        fn_output_signature=self._loss_type), autograph=False
-    ).get_concrete_function([
+        fn_output_signature=[known[name].dtype for name in names]),
+                         autograph=False).get_concrete_function([
         tf.TensorSpec([None, *array.shape], array.dtype) for array in outputs])
 
     def judge(means: Iterator[dict]) -> Iterator[float]:
@@ -172,8 +177,11 @@ class Judge:
       for first in copies:
         count = _MAX_CANDIDATE_BYTES // sum(array.nbytes for array in first)
         chunk = [first, *itertools.islice(copies, max(0, count - 1))]
-        yield from losses([
-            tf.constant(np.stack(arrays)) for arrays in zip(*chunk)]).numpy()
+        costs = [tensor.numpy().tolist() for tensor in losses([
+            tf.constant(np.stack(arrays)) for arrays in zip(*chunk)])]
+        if self.monitor.mode == "max":
+          costs[0] = [-value for value in costs[0]]
+        yield from zip(*costs)
 
     return judge
 
@@ -199,7 +207,7 @@ def mean_predictions(predictions: list[files.HeldOutPredictions], weights: Any
 def select_ensemble(directory: files.Directory, judge: Judge,
                     max_members: int | None,
                     is_stopped: Callable[[], bool] = lambda: False) -> None:
-  """Selects an ensemble of all networks that have ended, and writes the result.
+  """Selects an ensemble of all networks that predict, and writes the result.
 
   Args:
     directory: `Directory` of the search.
@@ -211,8 +219,11 @@ def select_ensemble(directory: files.Directory, judge: Judge,
     ValueError: no network has a finite loss.
   """
   finished: dict[str, dict] = {}  # The networks of each possible member.
+  epochs: dict[files.NetworkKey, int] = {}
   for key in directory.keys():
-    if directory.folder(key).finished_record() is not None:
+    record = directory.folder(key).predicted_record()
+    if record is not None:
+      epochs[key] = len(record.epochs)
       finished.setdefault(key.member, {})[key] = directory.folder(
           key).predictions()
   members = [networks for networks in finished.values()
@@ -223,17 +234,18 @@ def select_ensemble(directory: files.Directory, judge: Judge,
       None, [predictions[1:] for predictions in networks.values()])
            for networks in members]
   values = [judge.values(mean.outputs, mean.masks) for mean in means]
+  monitor = judge.monitor.name
   finite = [i for i, value in enumerate(values)
-            if np.isfinite(value["val_loss"])]
+            if np.isfinite([value["val_loss"], value[monitor]]).all()]
   if not finite:
     raise ValueError(
-        "val_loss is NaN for each network: expected a finite val_loss. Try a "
+        f"{monitor} is NaN for each network: expected a finite {monitor}. Try a "
         "smaller learning rate, or look for values in x and y that are too "
         "large.")
   weights = dict(zip(finite, judge.select_weights(
       [means[i] for i in finite], max_members, is_stopped)))
   all_weights = [weights.get(i, 0.) for i in range(len(means))]
-  networks = [[{"network": key, "values": judge.values(
+  networks = [[{"network": key, "epochs": epochs[key], "values": judge.values(
       predictions.outputs, predictions.masks, fold=key.fold)}
                for key, predictions in member.items()] for member in members]
   directory.write({
@@ -260,62 +272,6 @@ class EnsembleMember(NamedTuple):
   name: str
   weight: float
   model: Any
-
-
-def write_sample(directory: files.Directory, splits: list) -> list:
-  """Writes the first held-out rows of x of each fold; returns their specs."""
-  layout = splits[0].layout()
-  count = len(rows_lib.flat_arrays(layout.structure[0]))
-  arrays = {}
-  for fold, split in enumerate(splits):
-    flat, numbers = split.held_out.first_chunk(_SAMPLE_SIZE)
-    for i, array in enumerate(flat[:count]):
-      rows = rows_lib.reader(array)(numbers[0][:_SAMPLE_SIZE])
-      for j, part in enumerate(tf.nest.flatten(rows, expand_composites=True)):
-        arrays[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
-            tf.io.serialize_tensor(part).numpy(), np.uint8)
-  with files.atomic_write(directory.path / "sample.npz") as temporary:
-    with open(temporary, "wb") as file:
-      np.savez(file, **arrays)
-  return [(type(spec).__name__, spec.shape.as_list(), spec.dtype.name)
-          for spec in layout.specs[:count]]
-
-
-def read_sample(directory: files.Directory, content: dict[str, Any]
-               ) -> tuple[rows_lib.Layout, list]:
-  """Returns the `Layout` of x, and what `write_sample` wrote of each fold.
-
-  `content` is that of `search.json`.
-  """
-  layout = rows_lib.Layout((content["x"],), [
-      getattr(tf, kind)(shape, tf.dtypes.as_dtype(dtype))
-      for kind, shape, dtype in content["specs"]], None)
-  path = directory.path / "sample.npz"
-  try:
-    with np.load(path) as file:
-      arrays = dict(file)
-  except Exception as error:  # NumPy has another error for each damage.
-    raise ValueError(
-        f"{str(path)!r} cannot be read: {messages.one_line(error)}. Call fit "
-        "again with the original data.") from error
-  parts: dict[tuple[str, str], list] = {}  # Of each array of each fold.
-  for name in arrays:
-    fold, i, _, kind = name.split("_")
-    parts.setdefault((fold, i), []).append(
-        tf.io.parse_tensor(arrays[name].tobytes(), kind))
-  flat = [_join_parts(layout.specs[int(i)], tensors)
-          for (_, i), tensors in parts.items()]
-  count = len(layout.specs)
-  return layout, [layout.pack(flat[i:i + count])[0]
-                  for i in range(0, len(flat), count)]
-
-
-def _join_parts(spec, parts):
-  """Returns the array of these parts; its type may not be the spec's."""
-  if isinstance(spec, tf.SparseTensorSpec):
-    return tf.SparseTensor(*parts)
-  return (tf.RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
-          if isinstance(spec, tf.RaggedTensorSpec) else parts[0])
 
 
 def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder

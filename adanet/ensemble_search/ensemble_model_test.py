@@ -61,7 +61,23 @@ class JudgeTest(absltest.TestCase):
             logits))) or mock.Mock()), mock.patch.object(
                 ensemble_model, "_MAX_CANDIDATE_BYTES", 40 * count):
       judge.select_weights([*networks, networks[0]])
-    self.assertEqual([*values, values[0]], judged)
+    self.assertEqual([(value,) for value in [*values, values[0]]], judged)
+
+  def test_ties_of_what_is_monitored(self):
+    """The lower loss decides where accuracies are the same."""
+    y = np.int32([0, 1, 1, 0])
+    networks = [files.HeldOutPredictions(0, [np.float32(
+        [[1 - p, p] for p in probabilities])], [None]) for probabilities in (
+            [.4, .6, .6, .4], [.1, .9, .9, .1], [.55, .99, .99, .01])]
+    judge = ensemble_model.Judge(
+        models.CompileArguments(
+            loss="sparse_categorical_crossentropy", metrics=["accuracy"]),
+        [rows_lib.Rows((y, y), np.arange(4, dtype="int32"))], networks[0], None,
+        files.Monitor("val_accuracy", "max"))
+    self.assertSequenceEqual([0., 1., 0.], judge.select_weights(networks))
+    # Less loss and less accuracy: it may only help.
+    weights = judge.select_weights([networks[2], networks[0]])
+    self.assertLessEqual(.55 * weights[0] + .4 * weights[1], .5)
 
   def test_a_sample_of_many_rows(self):
     """Judges as if there were no other rows."""

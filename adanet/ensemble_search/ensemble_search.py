@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `data` reads x and divides rows, `engine` has networks
-train, `network` takes batches of `rows` to the model's own training step
+The path of the data: `splits` divides the rows of x, `proposals` says what
+trains, `engine` has networks train, `network` takes batches of `rows` to the model's own training step
 (`rows.Steps`), and `ensemble_model` selects the networks and builds
 `search.model`. Before, `preflight` finds what does not fit.
 """
@@ -17,7 +17,7 @@ from adanet import forks
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import arguments as arguments_lib
 from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
@@ -25,6 +25,9 @@ from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import preflight
+from adanet.ensemble_search import proposals
+from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import splits as splits_lib
 from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
@@ -62,13 +65,15 @@ class EnsembleSearch:
 
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, loss_weights: Any = None,
-               directory: Any = None, seed: int | None = None) -> None:
+               directory: Any = None, seed: int | None = None,
+               sampler: Any = None) -> None:
     """Checks the arguments; trains and writes nothing yet.
 
     Args:
-      models: dict from name to a function without arguments that returns a new
-        Keras model at each call, compiled or not; or a list of such functions,
-        each named by its `__name__`.
+      models: dict from name to a function that returns a new Keras model at
+        each call, compiled or not; or a list of such functions, each named by
+        its `__name__`. A function that requires an argument gets an
+        `optuna.Trial`, which proposes hyperparameters; see `trials` of `fit`.
       loss: as in `Model.compile`, to train models that are not compiled and to
         compare ensembles. None for the loss of the compiled models, which must
         be the same in all models.
@@ -82,12 +87,16 @@ class EnsembleSearch:
         folder.
       seed: int from 0 to 2**31 - 1, the seed of all random choices. None for
         a random seed.
+      sampler: function from a seed to a new sampler of Optuna, such as
+        `lambda seed: optuna.samplers.GPSampler(seed=seed)`, for functions that
+        take a trial. None for `TPESampler` after a first iteration at random.
 
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
         folder, `seed` is out of range, or the backend of Keras is not
         TensorFlow.
-      TypeError: `models` is no dict or list of functions.
+      TypeError: `models` is no dict or list of functions, a function requires
+        two arguments, or `sampler` is no function.
       RuntimeError: this process was forked after TensorFlow had started.
     """
     forks.check_process()
@@ -96,19 +105,22 @@ class EnsembleSearch:
     if backend != "tensorflow":
       raise ValueError(f"EnsembleSearch needs Keras's backend \"tensorflow\", "
                        f"and it is {backend!r}: set KERAS_BACKEND=tensorflow.")
-    self._models = preflight.read_models(models)
+    self._models = arguments_lib.read_models(models)
     self._arguments = models_lib.CompileArguments(
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
     # Of the ensemble; None before they are known.
     self._judged_by: Any = None if loss is None else self._arguments
-    preflight.check_seed(seed)
+    arguments_lib.check_seed(seed)
     self._seed = seed
+    proposals.check_sampler(sampler)
+    self._sampler = sampler
     # Resolved once, because the program may change its working directory.
     self._path = files.absolute_path(directory)
 
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
-           metrics: Any = None, optimizer: Any = None) -> "EnsembleSearch":
+           metrics: Any = None, optimizer: Any = None, sampler: Any = None
+          ) -> "EnsembleSearch":
     """Returns the search of a directory, for use in another program.
 
     Args:
@@ -118,6 +130,7 @@ class EnsembleSearch:
         records.
       metrics: as for `loss`.
       optimizer: as for `loss`.
+      sampler: as in `EnsembleSearch`.
 
     Raises:
       ValueError: `directory` holds no search, or the search has a custom loss,
@@ -137,21 +150,25 @@ class EnsembleSearch:
         {"loss": models_lib.digest_argument(loss)}):
       log.warning("%s. Using the loss given to load().", text)
     return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
-               arguments.loss_weights, path, content["seed"])
+               arguments.loss_weights, path, content["seed"], sampler)
 
   def fit(self, x: Any, y: Any = None, *, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,
           validation_split: float = .2, sample_weight: Any = None,
-          class_weight: Any = None, patience: int = 5, iterations: int = 1,
-          folds: int | None = None, max_members: int | None = None,
-          callbacks: Any = None, max_seconds: float | None = None,
-          executor: Any = None, verbose: Any = "auto") -> "EnsembleSearch":
+          class_weight: Any = None, monitor: str = "val_loss",
+          mode: str | None = None, patience: int = 5, iterations: int = 1,
+          trials: int | None = None, folds: Any = None,
+          max_members: int | None = None, callbacks: Any = None,
+          max_seconds: float | None = None, executor: Any = None,
+          parallel: int | None = None, verbose: Any = "auto"
+         ) -> "EnsembleSearch":
     """Trains all models and selects the ensemble.
 
     A later call continues the search in `directory`: the call trains additional
-    `iterations`, and resumes after Ctrl-C. All arguments must be the same as
-    before except `epochs`, `patience`, `iterations`, `max_members`, `callbacks`
-    and the limits of this call.
+    `iterations` and functions that `models` has more than before, and resumes
+    after Ctrl-C. All arguments must be the same as before except `epochs`,
+    `patience`, `iterations`, `trials`, `max_members`, `callbacks` and the
+    limits of this call.
 
     Args:
       x: the inputs: an array, a nested structure of arrays, or a data frame,
@@ -173,16 +190,29 @@ class EnsembleSearch:
         rows; or a structure of arrays like `y`.
       class_weight: dict from class to weight, for models with one output. The
         weights also apply to the loss of held-out rows without sample weights.
+      monitor: str, the value by which networks stop and keep their best
+        weights, the ensemble is selected, and trials are compared: "val_loss",
+        or "val_" and a metric of the search, which each model needs. Where two
+        ensembles have the same value, the lower `val_loss` wins.
+      mode: "min" or "max", as in `keras.callbacks.EarlyStopping`; required
+        where `monitor` is not "val_loss".
       patience: int, the number of epochs without improvement after which a
         network stops.
       iterations: int, how many times to train all models, over all calls. The
         ensemble is selected from the networks of all iterations.
+      trials: int, how many trials of each function that takes a trial to
+        propose in an iteration, from the results of all earlier iterations.
+        Iterations that were proposed before stay. None without such functions.
       folds: int, the number of parts to divide the rows of arrays into, with
         equally many rows of a class in each part. Each function then trains one
         network per part on the remaining rows, with the part as held-out data.
         Functions are compared on all rows. A member of the ensemble is the mean
-        of the networks of a function. `validation_split` is ignored. None for
-        one held-out part: `validation_data` or `validation_split`.
+        of the networks of a function. Or pairs of arrays with the numbers of
+        rows that train and of held-out rows, as the splitters of scikit-learn
+        give them: `folds=GroupKFold(5).split(x, y, groups)`. A row that no pair
+        holds out does not count, and a row that two pairs hold out counts
+        twice. `validation_split` is ignored. None for one held-out part:
+        `validation_data` or `validation_split`.
       max_members: int, the maximum number of networks in the ensemble (with
         folds: of functions), which bounds the cost of serving. None for no
         limit.
@@ -190,9 +220,13 @@ class EnsembleSearch:
         objects for a network. The function may take the network's name. Hooks
         of batches are an error. None for no callbacks.
       max_seconds: float, the maximum time in seconds that this call trains;
-        None for no limit. Selecting the ensemble may take a tenth more.
+        None for no limit. A network that has not ended then is in the ensemble
+        with its best epoch so far, and the next call trains it on. Selecting
+        the ensemble may take a tenth more.
       executor: `concurrent.futures.Executor` whose workers train the networks,
         with the same results. None for threads of this process.
+      parallel: int, the maximum number of networks that train at a time in this
+        process, which bounds memory. None for one per core, or a few per GPU.
       verbose: "auto" or 1 for a display or log lines, 2 for a line per epoch, 0
         for no output.
 
@@ -200,28 +234,40 @@ class EnsembleSearch:
       This search.
 
     Raises:
-      ValueError: `batch_size`, `epochs`, `patience`, `iterations`, `folds`,
-        `max_members`, `max_seconds` or `verbose` is out of range; the data do
-        not fit the models, the loss or the metrics; a callback has hooks of
-        batches; an argument cannot be sent to a worker; the workers of
-        `executor` are forks; or `directory` holds a search with other
-        arguments, or is in use.
+      ValueError: `batch_size`, `epochs`, `patience`, `iterations`, `trials`,
+        `folds`, `max_members`, `max_seconds`, `parallel` or `verbose` is out of
+        range; `trials` is missing, or no function takes a trial; `monitor` is
+        no log, or `mode` is missing; the data do not fit the models, the loss
+        or the metrics; a callback has hooks of batches; an argument cannot be
+        sent to a worker; the workers of `executor` are forks; or `directory`
+        holds a search with other arguments, or is in use.
       TypeError: `callbacks` is no function, `executor` is no executor, or `x`
         or `y` has an unsupported type.
+      ModuleNotFoundError: a function takes a trial, and Optuna is missing.
       RuntimeError: a worker of `executor` died.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
     """
     for name, value, least in (
         ("batch_size", batch_size, 1), ("epochs", epochs, 1),
-        ("patience", patience, 1), ("iterations", iterations, 1),
-        ("folds", folds, 2), ("max_members", max_members, 1)):
-      if value is not None or name not in ("folds", "max_members"):
-        preflight.check_count(name, value, least)
-    preflight.check_limits(max_seconds, verbose)
+        ("patience", patience, 1), ("iterations", iterations, 1)):
+      arguments_lib.check_count(name, value, least)
+    for name, value, least in (
+        ("trials", trials, 1), ("max_members", max_members, 1),
+        ("parallel", parallel, 1),
+        ("folds", None if hasattr(folds, "__iter__") else folds, 2)):
+      if value is not None:
+        arguments_lib.check_count(name, value, least)
+    arguments_lib.check_limits(max_seconds, verbose)
+    compared = arguments_lib.read_monitor(monitor, mode)
+    proposals.check_trials(trials, self._models)
     forks.check_process()
     models_lib.check_scope(
         "fit runs in", tf_compat.v2.distribute.get_strategy())
     executor = workers.check_executor(executor)
+    if executor is not None and parallel is not None:
+      raise ValueError(f"parallel={parallel} and executor are both given: "
+                       "expected one of them. The executor has so many workers "
+                       "as it was made with.")
     models_lib.check_callbacks(callbacks)
     stop = engine_lib.Stop(max_seconds)
     if self._path is None:
@@ -232,69 +278,70 @@ class EnsembleSearch:
     if self._seed is None:
       self._seed = (random.SystemRandom().randrange(2**31) if before is None
                     else before["seed"])
-    splits, digests = data_lib.split_data(
+    splits, digests = splits_lib.split_data(
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
-    digests.update(epochs=str(epochs), patience=str(patience), **{
-        name: models_lib.digest_argument(getattr(self._arguments, name))
-        for name in ("loss", "loss_weights", "optimizer")})
-    tasks = [[network_lib.NetworkTask(
-        files.NetworkKey(iteration, fold, name, len(splits)), function,
-        self._arguments, self._seed, callbacks, epochs, patience)
-              for name, function in self._models.items()
-              for fold in range(len(splits))]
-             for iteration in range(iterations)]
-    with directory.locked(), history_lib.display(verbose) as display:
+    digests.update(epochs=str(epochs), patience=str(patience), monitor=(
+        f"{monitor} ({compared.mode})"), **{
+            name: models_lib.digest_argument(getattr(self._arguments, name))
+            for name in ("loss", "loss_weights", "optimizer")}, **{
+                f"models[{name!r}]": "trials"
+                for name, function in self._models.items()
+                if proposals.has_space(function)})
+    example = network_lib.NetworkTask(
+        files.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
+        callbacks, epochs, patience, compared)
+    with directory.locked(), history_lib.display(verbose, monitor) as display:
+      proposer = proposals.Proposer(
+          directory, self._models, example, len(splits), self._sampler, trials)
       if before is not None:
-        self._compare(before, digests)
-      if _is_done(directory, tasks, max_members):
+        self._compare(before, digests, proposer.differences())
+      if _is_done(directory, list(map(proposer.recorded, range(iterations))),
+                  max_members):
         # Nothing is traced where nothing is left to train.
-        digests.update(preflight.digest_functions(
-            [task for task in tasks[0] if task.key.fold == 0]))
+        digests.update(preflight.digest_functions([
+            task for task in proposer.tasks_of_functions(0)
+            if not task.key.fold]))
         self._compare(before, digests, warns=True)
         display.begin(self._path, splits, len(self._models))
       else:
-        self._train(tasks, splits, directory, before, digests, display, stop,
-                    max_members, executor)
+        checks = preflight.Preflight(
+            splits, directory, self._arguments, executor is not None)
+        sent = None if executor is None else workers.send(
+            directory, workers.SentSearch(
+                self._models, example, splits[0].source,
+                getattr(splits[0].held_out, "source", None),
+                workers.settings(), workers.specs_of(splits[0].source)),
+            executor, checks.signed)
+        engine = engine_lib.SearchEngine(
+            splits, directory, stop, display.epoch, checks.networks,
+            network_lib.EndedNetworks() if iterations * len(splits) > 1 else
+            None, sent, parallel)
+        self._train(proposer, iterations, checks, engine, executor, before,
+                    digests, max_members, display)
       display.end(self.history, stop.is_set())
     return self
 
-  def _train(self, tasks, splits, directory, before, digests, display, stop,
-             max_members, executor):
+  def _train(self, proposer, iterations, checks, engine, executor, before,
+             digests, max_members, display):
     """Trains the networks that have not ended, and selects the ensemble."""
-    task = tasks[0][0]
-    sent = None if executor is None else workers.send(
-        directory, workers.SentSearch(
-            self._models, self._arguments, task.callbacks, splits[0].source,
-            getattr(splits[0].held_out, "source", None), self._seed,
-            task.epochs, task.patience, models_lib.settings(),
-            workers.specs_of(splits[0].source)), executor)
-    prepared = preflight.check(sum(tasks, []), splits, directory,
-                               self._arguments, executor is not None)
-    self._judged_by = prepared.arguments
-    digests.update(prepared.digests)
-    if before is not None:
-      self._compare(before, digests, warns=True)
-      preflight.check_recorded_loss(directory, prepared.judge)
-    directory.write({
-        "seed": self._seed, "digests": digests, "models": list(self._models),
-        "arguments": self._arguments.to_json(),
-        "judge": prepared.arguments.to_json(),
-        "outputs": prepared.output_names,
-        "x": splits[0].layout().structure[0],
-        "specs": ensemble_model.write_sample(directory, splits)})
-    display.begin(self._path, splits, len(self._models))
-    if sent is not None:
-      sent.signed = prepared.signed
-    engine = engine_lib.SearchEngine(
-        splits, directory, stop, display.epoch, prepared.networks,
-        network_lib.EndedNetworks() if len(tasks) * len(splits) > 1 else None,
-        sent)
+    directory = engine.directory
+    judge = None
     repeated = []  # Functions.
-    for iteration, networks in enumerate(tasks):
+    for iteration in range(iterations):
+      tasks = proposer.propose(iteration)
+      if not tasks or iteration < iterations - 1 and proposals.is_judged(
+          directory, tasks):
+        continue
+      checks.check([task for i in range(iterations)
+                    for task in proposer.tasks_of_functions(i)] + [
+                        task for task in tasks if task.key.trial])
+      if judge is None:
+        judge = self._begin(checks, engine.splits, directory, before, digests)
+        display.begin(self._path, engine.splits, len(self._models))
       unfinished = [
-          task._replace(copies=task.key.function in prepared.copying)
-          for task in networks if task.key.function not in repeated and
+          task._replace(copies=task.key.maker in checks.copying)
+          for task in tasks if task.key.maker not in repeated and
           directory.folder(task.key).finished_record() is None]
       if any(task.callbacks is not None and directory.folder(
           task.key).read_record() for task in unfinished):
@@ -307,18 +354,43 @@ class EnsembleSearch:
                      "resume.")
         raise
       ensemble_model.select_ensemble(
-          directory, prepared.judge, max_members, stop.is_late)
-      if stop.is_set():
+          directory, judge, max_members, engine.stop.is_late)
+      if engine.stop.is_set():
         break
       if iteration == 1:
-        repeated = _repeated_functions(directory, *tasks[:2])
+        repeated = proposals.repeated_functions(
+            directory, *map(proposer.tasks_of_functions, range(2)))
+    if judge is None and directory.read(files.ENSEMBLE) is None:
+      raise ValueError("models: their functions have pruned all trials: expected "
+                       "a model of at least one.")
 
-  def _compare(self, before, digests, warns=False):
+  def _begin(self, checks, splits, directory, before, digests):
+    """Writes what the search is, and returns its judge."""
+    prepared = checks.prepare()
+    self._judged_by = prepared.arguments
+    digests.update(checks.digests)
+    if before is not None:
+      self._compare(before, digests, warns=True)
+      preflight.check_recorded_loss(directory, prepared.judge)
+    directory.write({
+        "seed": self._seed, "digests": digests, "models": list(self._models),
+        "monitor": prepared.judge.monitor,
+        "arguments": self._arguments.to_json(),
+        "judge": prepared.arguments.to_json(),
+        "outputs": prepared.output_names,
+        "x": splits[0].layout().structure[0],
+        "specs": rows_lib.write_sample(directory, splits)})
+    return prepared.judge
+
+  def _compare(self, before, digests, others=(), warns=False):
     """Compares arguments with those of the search in the directory.
+
+    A function that the search has not had is no difference.
 
     Args:
       before: the content of search.json.
       digests: dict from an argument to a text, of all arguments or of some.
+      others: differences in words that are known already.
       warns: bool, whether to say which limits differ.
 
     Raises:
@@ -326,7 +398,10 @@ class EnsembleSearch:
     """
     differences = _differences({
         name: text for name, text in before["digests"].items()
-        if name in digests or not name.startswith("models[")}, digests)
+        if name in digests or not name.startswith("models[")}, {
+            name: text for name, text in digests.items()
+            if name in before["digests"] or not name.startswith("models[")})
+    differences += others
     limits = [text for text in differences if text.startswith(_LIMITS)]
     differences = [text for text in differences if text not in limits]
     if before["seed"] != self._seed:
@@ -354,6 +429,42 @@ class EnsembleSearch:
   def plot(self, path: Any = None) -> Any:
     """Draws the search. See `SearchHistory.plot`."""
     return self.history.plot(path)
+
+  def study(self, name: str) -> Any:
+    """Returns a new `optuna.Study` in memory with all trials of a function.
+
+    For example, which hyperparameters count::
+
+        optuna.importance.get_param_importances(search.study("dense"))
+
+    A trial's value is the monitored value of its network or, with folds, of the
+    mean of its networks; NaN counts as failed. User attributes have the name of
+    the network, its `seconds` and its `parameters`.
+
+    Args:
+      name: str, the name of the function.
+
+    Raises:
+      ModuleNotFoundError: Optuna is not installed.
+      ValueError: `name` is no function that takes a trial.
+    """
+    directory = files.Directory(self._trained_path())
+    trials = directory.trials()
+    spaces = list(dict.fromkeys(trial.function for trial in trials))
+    if name not in spaces:
+      raise ValueError(f"name={messages.describe(name)}: expected the name of a "
+                       "function that takes a trial: "
+                       f"{', '.join(map(repr, spaces)) or 'models has none'}.")
+    networks: dict[int, list] = {}
+    for network in self.history.networks:
+      if network.function == name:
+        networks.setdefault(network.trial, []).append(network)
+    return proposals.build_study(directory, directory.monitor(), name, [
+        trial._replace(attributes={
+            **trial.attributes, "network": own[0].member,
+            "seconds": sum(network.seconds for network in own),
+            "parameters": sum(network.parameters for network in own)})
+        if (own := networks.get(trial.number)) else trial for trial in trials])
 
   @property
   def members(self) -> list[ensemble_model.EnsembleMember]:
@@ -407,7 +518,11 @@ class EnsembleSearch:
       raise ValueError(f"The search has a function {key.function!r} that is "
                        "not in models. Pass the original functions.")
     task = network_lib.NetworkTask(
-        key, self._models[key.function], self._judged_by, content["seed"])
+        key, self._models[key.function], self._judged_by, content["seed"],
+        hyperparameters=next((
+            trial.hyperparameters for trial in directory.trials()
+            if (trial.function, trial.number) == (key.function, key.trial)),
+                             None))
     return ensemble_model.build_member(
         task, samples[key.fold], directory.folder(key))
 
@@ -442,7 +557,7 @@ class EnsembleSearch:
       self._judged_by = models_lib.compile_arguments_from_json(
           self._path, content["judge"], {
               "optimizer": self._arguments.optimizer})
-    return directory, content, *ensemble_model.read_sample(directory, content)
+    return directory, content, *rows_lib.read_sample(directory, content)
 
   def _trained_path(self):
     if self._path is None or files.Directory(self._path).read() is None:
@@ -450,40 +565,16 @@ class EnsembleSearch:
     return self._path
 
 
-def _is_done(directory, tasks, max_members):
-  """Returns whether all networks have ended and the ensemble is selected."""
-  ensemble = directory.read(files.ENSEMBLE)
-  keys = {task.key for networks in tasks for task in networks}
-  return ensemble is not None and not ensemble["is_stopped"] and (
-      ensemble["max_members"] == max_members) and keys <= {
-          files.NetworkKey(*network["network"])
-          for member in ensemble["members"] for network in member["networks"]
-          } and all(directory.folder(key).finished_record() for key in keys)
+def _is_done(directory, iterations, max_members):
+  """Returns whether nothing is left to train or to select.
 
-
-def _repeated_functions(directory, tasks, later):
-  """Returns the functions whose networks are the same in two iterations.
-
-  Args:
-    directory: `Directory`.
-    tasks: of the networks of the first iteration.
-    later: of the same networks of the second iteration.
+  `iterations` has the tasks of each iteration, or None before all are proposed.
   """
-  are_same = {}
-  for pair in zip(tasks, later):
-    record, again = (directory.folder(task.key).finished_record()
-                     for task in pair)
-    function = pair[0].key.function
-    are_same[function] = are_same.get(function, True) and (
-        record is not None and again is not None and
-        record.epochs == again.epochs)
-  repeated = [function for function, is_same in are_same.items() if is_same]
-  for function in repeated:
-    log.warning(
-        "models[%r] makes the same network in each iteration, so no third "
-        "network is trained. Leave out what fixes the seeds in the function, "
-        "such as keras.utils.set_random_seed.", function)
-  return repeated
+  ensemble = directory.read(files.ENSEMBLE)
+  return ensemble is not None and not ensemble["is_stopped"] and (
+      ensemble["max_members"] == max_members) and all(
+          tasks is not None and proposals.is_judged(directory, tasks)
+          for tasks in iterations)
 
 
 def _differences(before, now):

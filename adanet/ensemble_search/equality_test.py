@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network is the one that `Model.fit` makes of the same batches."""
 
-import itertools
+import functools
 import os
 import pickle
 import shutil
@@ -15,15 +15,16 @@ import warnings
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
+from adanet.ensemble_search import splits
 from adanet.testing import keras_callbacks
 from adanet.testing import keras_kinds
 from adanet.testing import level
 from adanet.tf_compat import seeds
 import numpy as np
+import optuna
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _EPOCHS, _PATIENCE, _SEED = 3, 1, 5
@@ -55,7 +56,7 @@ class _Epoch(keras.callbacks.Callback):
     self.number = epoch
 
 
-def _fitted(model, data, size, batch_size, callbacks):
+def _fitted(model, data, size, batch_size, callbacks, monitor, mode):
   """Trains a model by `Model.fit` on the batches that a search takes.
 
   Returns:
@@ -95,7 +96,8 @@ def _fitted(model, data, size, batch_size, callbacks):
       validation_data=validation_data, validation_batch_size=size,
       epochs=_EPOCHS, verbose=0, callbacks=[
           epoch, *callbacks, keras.callbacks.EarlyStopping(
-              patience=_PATIENCE, restore_best_weights=True)]).history
+              monitor, mode=mode, patience=_PATIENCE,
+              restore_best_weights=True)]).history
 
 
 def _read(array, rows):
@@ -148,14 +150,21 @@ class EqualityTest(parameterized.TestCase):
           sample_weight=None, class_weight=None, folds=None, seed=_SEED),
                    **group.fit}
       callbacks = arguments.pop("callbacks", None)
-      data, _ = data_lib.split_data(group.x, group.y, **arguments)
+      monitor = arguments.pop("monitor", "val_loss")
+      mode = arguments.pop("mode", "min")
+      arguments.pop("trials", None)
+      data, _ = splits.split_data(group.x, group.y, **arguments)
     networks = {network.name: network for network in search.history.networks}
     compiling = models.CompileArguments(
         group.search.get("optimizer", "adam"), group.loss,
         group.search.get("metrics"), group.search.get("loss_weights"))
-    for (name, function), (fold, rows) in itertools.product(
-        group.models.items(), enumerate(data)):
-      key = files.NetworkKey(0, fold, name, len(data))
+    for key in files.Directory(search.history.directory).keys():
+      name, rows = key.function, data[key.fold]
+      network = networks[key.name]
+      function = group.models[name]
+      if key.trial:
+        function = functools.partial(
+            function, optuna.trial.FixedTrial(network.hyperparameters))
       with self.subTest(key.name):
         with seeds.seeded_thread(key.seed(_SEED)), warnings.catch_warnings():
           warnings.simplefilter("ignore")
@@ -163,8 +172,7 @@ class EqualityTest(parameterized.TestCase):
           history = _fitted(
               model, rows, 10 if name == "stateful" else 256,
               arguments["batch_size"],
-              models.build_callbacks(callbacks, key.name))
-        network = networks[key.name]
+              models.build_callbacks(callbacks, key.name), monitor, mode)
         self.assertEqual(len(history["val_loss"]), len(network.epochs))
         self.assertSameElements(history, network.epochs[0])
         trained = search.network(key.name)

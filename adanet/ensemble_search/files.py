@@ -3,6 +3,7 @@
 """The directory of a search: each file in it appears whole.
 
     search.json                 what the search is, as digests
+    trials.json                 hyperparameters, before a network has them
     ensemble.json               weights, and values on held-out rows
     sample.npz                  a few held-out rows of each fold, by which
                                 functions are checked
@@ -13,6 +14,7 @@
       held_out.npz              its predictions
       3f2a-last.weights.h5      with the optimizer, and 3f2a-best.weights.h5:
                                 of a network that has not ended
+    networks/1-0-deep #7/       of the seventh trial of a function
 """
 
 from collections.abc import Iterator
@@ -35,13 +37,55 @@ BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
-#: Why a network ended.
-PATIENCE, EPOCHS, CALLBACK = "no better", "all epochs", "by a callback"
+_TRIALS = "trials.json"
+#: Why a network ended. After `TIME`, the next call of `fit` trains it on.
+PATIENCE, EPOCHS, CALLBACK, TIME = (
+    "no better", "all epochs", "by a callback", "out of time")
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
 class DamagedFileError(ValueError):
   """A file of a network cannot be read, as after a crash of the machine."""
+
+
+class Monitor(NamedTuple):
+  """By what networks and ensembles are compared.
+
+  Attributes:
+    name: str, "val_loss" or "val_" and the name of a metric.
+    mode: str, "min" or "max", whether less or more is better.
+  """
+  name: str = "val_loss"
+  mode: str = "min"
+
+  def cost(self, values: dict[str, Any]) -> float:
+    """Returns a number that is less where these logs are better."""
+    value = values[self.name]
+    return -value if self.mode == "max" else value
+
+
+class TrialRecord(NamedTuple):
+  """What Optuna has proposed for a network, or for the networks of all folds.
+
+  Attributes:
+    function: str, the name that the user gave to the function.
+    number: int, from 1, of the trials of the function.
+    iteration: int, from 0.
+    hyperparameters: dict from a name to a value.
+    distributions: dict from a name to a distribution, as Optuna writes it.
+    attributes: dict, `user_attrs` of the trial.
+    architecture: str, digest of the model; "" if the function has pruned the
+      trial, which then has no network.
+    code: str, digest of the function.
+  """
+  function: str
+  number: int
+  iteration: int
+  hyperparameters: dict[str, Any]
+  distributions: dict[str, str]
+  attributes: dict[str, Any]
+  architecture: str
+  code: str
 
 
 class NetworkKey(NamedTuple):
@@ -52,11 +96,25 @@ class NetworkKey(NamedTuple):
     fold: int, from 0; 0 without folds.
     function: str, the name that the user gave to the function.
     folds: int, the number of folds; 1 without folds.
+    trial: int, the number of the trial, from 1; 0 for a function that takes no
+      trial.
   """
   iteration: int
   fold: int
   function: str
   folds: int = 1
+  trial: int = 0
+
+  @property
+  def maker(self) -> str:
+    """What makes the architecture: "deep", or "deep #7" for a trial."""
+    return self.function + f" #{self.trial}" * bool(self.trial)
+
+  @property
+  def owner(self) -> str:
+    """The function, or the trial of a function, in messages."""
+    return f"trial {self.trial} of " * bool(self.trial) + (
+        f"models[{self.function!r}]")
 
   @property
   def name(self) -> str:
@@ -66,19 +124,22 @@ class NetworkKey(NamedTuple):
 
   @property
   def member(self) -> str:
-    """The name without the fold: "deep", or "deep (2)" if trained again."""
-    return self.function + f" ({self.iteration + 1})" * bool(self.iteration)
+    """The name without the fold: "deep", "deep (2)" if trained again, or
+    "deep #7" for a trial.
+    """
+    return self.maker + f" ({self.iteration + 1})" * (
+        self.iteration > 0 and not self.trial)
 
   @property
   def folder(self) -> str:
     """The name of the network's folder."""
     fold = f"{self.fold}of{self.folds}" if self.folds > 1 else str(self.fold)
     return urllib.parse.quote(
-        f"{self.iteration}-{fold}-{self.function}", safe=" []=,+()")
+        f"{self.iteration}-{fold}-{self.maker}", safe=" []=,+()#")
 
   def seed(self, seed: int) -> int:
     """Returns the seed of the network, derived from the search's seed."""
-    text = f"{seed}/{self.iteration}/{self.fold}/{self.function}"
+    text = f"{seed}/{self.iteration}/{self.fold}/{self.maker}"
     return zlib.crc32(text.encode()) & 0x7fffffff
 
 
@@ -89,7 +150,8 @@ class NetworkRecord:
   Attributes:
     epochs: list with the logs of each epoch, as `Model.fit` has them.
     best_epoch: int, from 1; 0 before the first epoch has ended.
-    ended: str, `PATIENCE`, `EPOCHS` or `CALLBACK`; "" while the network trains.
+    ended: str, `PATIENCE`, `EPOCHS`, `CALLBACK` or `TIME`; "" while the network
+      trains.
     seconds: float, the training time.
     parameters: int, those of the model; 0 while the network trains.
     predict_seconds: float, about how long the model takes to predict 1,000
@@ -112,10 +174,9 @@ class NetworkRecord:
   saved: str = ""
   sizes: list[int] = dataclasses.field(default_factory=list)
 
-  @property
-  def best_loss(self) -> float | None:
-    """`val_loss` of the best epoch; None before the first epoch has ended."""
-    return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
+  def best_value(self, monitor: str) -> float | None:
+    """Returns a log of the best epoch; None before the first has ended."""
+    return (self.epochs[self.best_epoch - 1][monitor] if self.best_epoch
             else None)
 
   def saved_file(self, name: str) -> str:
@@ -230,7 +291,8 @@ class Folder:
   def write_end(self, predictions: HeldOutPredictions,
                 record: NetworkRecord) -> None:
     """Writes the other files of a network that has ended, the record last."""
-    record.states, record.sizes, record.step = [], [], 0
+    if record.ended != TIME:
+      record.states, record.sizes, record.step = [], [], 0
     arrays = {f"output_{i}": output
               for i, output in enumerate(predictions.outputs)}
     arrays |= {f"mask_{i}": mask for i, mask in enumerate(predictions.masks)
@@ -244,7 +306,8 @@ class Folder:
     _write_json(self.path / _NETWORK, dataclasses.asdict(record))
     for path in self.path.glob("*-*.weights.h5"):
       if not path.name.startswith(_NEW) and (
-          record.ended or not path.name.startswith(record.saved_file(""))):
+          record.ended not in ("", TIME) or
+          not path.name.startswith(record.saved_file(""))):
         path.unlink(missing_ok=True)
 
   def read_record(self) -> NetworkRecord | None:
@@ -261,14 +324,22 @@ class Folder:
       raise self._damaged(_NETWORK, error) from error
 
   def finished_record(self) -> NetworkRecord | None:
-    """Returns the record of a network that has ended; None for any other."""
+    """Returns the record of a network that has ended; None for any other.
+
+    A network that is out of time has not ended.
+    """
+    record = self.predicted_record()
+    return None if record is None or record.ended == TIME else record
+
+  def predicted_record(self) -> NetworkRecord | None:
+    """Returns the record of a network that an ensemble may have; or None."""
     record = self.read_record()
     return record if record is not None and record.ended and all(
         (self.path / name).exists() for name in (BEST, _PREDICTIONS)) else None
 
   def has_state(self, record: NetworkRecord) -> bool:
     """Returns whether a network can resume from a record."""
-    return not record.ended and record.sizes == self._sizes(record)
+    return record.ended in ("", TIME) and record.sizes == self._sizes(record)
 
   def _sizes(self, record):
     paths = [self.path / record.saved_file(name) for name in (LAST, BEST)]
@@ -330,14 +401,27 @@ class Directory:
     places = {name: i for i, name in enumerate(
         (self.read() or {}).get("models", ()))}
     # A file browser may add files of its own.
-    matches = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+)",
+    matches = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+?)(?: #(\d+))?",
                             urllib.parse.unquote(path.name))
                for path in (self.path / "networks").glob("*"))
     return sorted(
-        (NetworkKey(int(match[1]), int(match[2]), match[4], int(match[3] or 1))
+        (NetworkKey(int(match[1]), int(match[2]), match[4], int(match[3] or 1),
+                    int(match[5] or 0))
          for match in matches if match), key=lambda key: (
              key.iteration, places.get(key.function, len(places)),
-             key.function, key.fold))
+             key.function, key.trial, key.fold))
+
+  def monitor(self) -> Monitor:
+    """Returns by what the search compares."""
+    return Monitor(*(self.read() or {}).get("monitor", ()))
+
+  def trials(self) -> list[TrialRecord]:
+    """Returns all trials that were proposed."""
+    return [TrialRecord(*trial) for trial in self.read(_TRIALS) or ()]
+
+  def write_trials(self, trials: list[TrialRecord]) -> None:
+    """Writes all trials."""
+    _write_json(self.path / _TRIALS, trials)
 
   @contextlib.contextmanager
   def locked(self):
@@ -360,10 +444,17 @@ class Directory:
       remove_unfinished(self.path)
       yield
 
-  def stop(self) -> None:
-    """Tells the workers of an executor to stop at their next call."""
-    (self.path / "stop").touch()
+  def stop(self, reason: str = "") -> None:
+    """Tells the workers of an executor to stop at their next call.
+
+    With `TIME` as the reason, networks write their best epochs, too.
+    """
+    (self.path / "stop").write_text(reason)
 
   def is_stopping(self) -> bool:
     """Returns whether the search was told to stop."""
     return (self.path / "stop").exists()
+
+  def is_out_of_time(self) -> bool:
+    """Returns whether the search was told to stop because of `max_seconds`."""
+    return self.is_stopping() and (self.path / "stop").read_text() == TIME

@@ -10,11 +10,11 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
-from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import splits
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
@@ -44,7 +44,7 @@ def _search(directory, models=None):
 
 
 def _data(y, folds, seed):
-  return data_lib.split_data(
+  return splits.split_data(
       np.zeros([len(y), 1], "float32"), y, 4, None, .2, None, None, folds,
       seed)[0]
 
@@ -97,7 +97,7 @@ class FoldsTest(parameterized.TestCase):
     search.fit(_X, _CLASSES, sample_weight=weights, epochs=2, folds=2,
                verbose=0)
     history = search.history
-    data = data_lib.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
+    data = splits.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
     rows = np.concatenate([fold.held_out.numbers for fold in data])
     mean = 0
     self.assertLen(history.members, 2)
@@ -121,6 +121,40 @@ class FoldsTest(parameterized.TestCase):
     np.testing.assert_allclose(expected, sum(
         member.weight * np.asarray(member.model(_X))
         for member in search.members), atol=1e-6)
+
+  def test_pairs_of_folds(self):
+    """Pairs with the rows of equal folds are these folds."""
+    folds = _data(_CLASSES, 3, 1)
+    pairs = ((fold.trained.numbers, fold.held_out.numbers) for fold in folds)
+    search, expected = (
+        _search(self.create_tempdir().full_path).fit(
+            _X, _CLASSES, epochs=2, folds=folds, verbose=0).history
+        for folds in (pairs, 3))
+    self.assertEqual(
+        [network.epochs for network in search.networks],
+        [network.epochs for network in expected.networks])
+    self.assertEqual(search.ensemble, expected.ensemble)
+
+  def test_pairs(self):
+    """Rows may be held out twice or never, by folds of different sizes."""
+    pairs = [(range(0, 40), range(40, 70)), (range(20, 50), [60, 3, 80]),
+             (range(80, 90), range(0, 21))]
+    search = _search(self.create_tempdir().full_path).fit(
+        _X, _CLASSES, epochs=2, folds=pairs, verbose=0)
+    rows = np.concatenate([list(part) for _, part in pairs])
+    for member in search.history.members:
+      outputs = np.concatenate([
+          np.asarray(search.network(network.name)(_X[list(part)]))
+          for network, (_, part) in zip(member.networks, pairs)])
+      self._check_values(member.values, outputs, rows, np.ones(90))
+    with self.assertRaisesRegex(
+        ValueError, "folds: 3 pairs before, 2 pairs now"):
+      search.fit(_X, _CLASSES, epochs=2, folds=pairs[:2])
+    # A single pair is one split, with a network for each function.
+    search = _search(self.create_tempdir().full_path).fit(
+        _X, _CLASSES, epochs=2, folds=pairs[:1], verbose=0)
+    self.assertEqual(["line", "wide"], [
+        network.name for network in search.history.networks])
 
   def _check_values(self, values, outputs, rows, weights):
     losses = -np.log(outputs[np.arange(len(rows)), _CLASSES[rows]])
@@ -265,7 +299,8 @@ class FoldsTest(parameterized.TestCase):
                 mock.patch.object(network_lib, "_SECS_BETWEEN_SAVES", -1)):
       search.fit(_X, _CLASSES, epochs=4, **fit)
     self.assertEqual(
-        [""], [network.ended for network in search.history.networks])
+        ["out of time"], [
+            network.ended for network in search.history.networks])
     with self.assertLogs("absl", "WARNING") as logs:
       search.fit(_X, _CLASSES, epochs=4, **fit)
     self.assertIn("their callbacks start fresh", logs.output[-1])

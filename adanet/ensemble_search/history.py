@@ -9,6 +9,7 @@ and pictures Matplotlib, both imported at first use.
 from collections.abc import Iterator
 import contextlib
 import io
+import itertools
 import json
 import math
 import os
@@ -18,12 +19,12 @@ import time
 from typing import Any, NamedTuple
 
 from adanet.ensemble_search import files
+from adanet.ensemble_search import picture
 
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line on a page, and of a cell of a notebook.
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
 _FORMATS = ("pdf", "png", "svg")
-_MAX_CURVES, _MAX_ROWS = 12, 25
 _SECS_BETWEEN_DRAWINGS = .2
 
 
@@ -36,8 +37,8 @@ class NetworkHistory(NamedTuple):
         print(network.name, network.best_epoch, network.values.get("val_loss"))
 
   Attributes:
-    name: str, such as "deep", "deep (2)" in the second iteration, or "deep,
-      fold 3 of 5".
+    name: str, such as "deep", "deep (2)" in the second iteration, "deep #7" for
+      a trial, or "deep, fold 3 of 5".
     member: str, the name without the fold.
     function: str, the name of the function that builds the network.
     iteration: int, from 0.
@@ -53,6 +54,10 @@ class NetworkHistory(NamedTuple):
     weight: float, the weight in the ensemble; None without an ensemble.
     values: dict with the search's loss and metrics on the held-out rows of the
       network, such as `val_loss` and `val_accuracy`.
+    hyperparameters: dict, those of the trial; empty for a function that takes
+      no trial.
+    trial: int, the number of the trial, from 1; 0 for a function that takes no
+      trial.
   """
   name: str
   member: str
@@ -67,6 +72,8 @@ class NetworkHistory(NamedTuple):
   predict_seconds: float
   weight: float | None
   values: dict[str, float]
+  hyperparameters: dict[str, Any] = {}
+  trial: int = 0
 
   @property
   def own_val_loss(self) -> float | None:
@@ -112,21 +119,26 @@ class SearchHistory(NamedTuple):
       without an ensemble.
     ensemble: dict with the loss and the metrics of the ensemble on the held-out
       rows; empty without an ensemble.
+    monitor: str, the value by which the search compares, such as "val_loss".
+    mode: "min" or "max", whether less or more is better.
   """
   directory: str
   networks: tuple[NetworkHistory, ...]
   members: tuple[MemberHistory, ...]
   ensemble: dict[str, float]
+  monitor: str = "val_loss"
+  mode: str = "min"
 
   def leaderboard(self) -> Any:
     """Returns a row for the ensemble and a row for each network, best first.
 
     With folds, each function has a row, followed by the rows of its networks.
 
-    Columns: `name`; `val_loss` and metrics, computed alike in all rows;
-    `weight`; `best_epoch`; `epochs`; `parameters`; `predict_seconds`, the
-    approximate time to predict 1,000 rows; `seconds` of training; `ended`; and
-    `own_val_loss` where the loss of a network's own training differs.
+    Columns: `name`; the monitored value, `val_loss` and metrics, computed alike
+    in all rows; `weight`; `best_epoch`; `epochs`; `parameters`;
+    `predict_seconds`, the approximate time to predict 1,000 rows; `seconds` of
+    training; `ended`; `own_val_loss` where the loss of a network's own training
+    differs; and `params_rate` for a hyperparameter `rate`.
 
     Returns:
       A `pandas.DataFrame` where pandas is installed, otherwise a list of dicts.
@@ -145,9 +157,8 @@ class SearchHistory(NamedTuple):
     if self.ensemble:
       rows.append(_row_of_mean("ensemble", self.ensemble, 1., [
           network for network in judged if network.weight], self.networks))
-    # NaN sorts last.
-    for member in sorted(self.members, key=lambda member: (
-        math.isnan(member.values["val_loss"]), member.values["val_loss"])):
+    for member in sorted(
+        self.members, key=lambda member: self.place(member.values)):
       if len(member.networks) > 1:
         rows.append(_row_of_mean(
             member.name, member.values, member.weight, member.networks,
@@ -165,11 +176,24 @@ class SearchHistory(NamedTuple):
         own[network.name]) for network in judged if network.name in own):
       for row in rows:
         row["own_val_loss"] = own.get(row["name"])
-    return rows
+    hyperparameters = {name: network.hyperparameters for member in self.members
+                       for network in member.networks
+                       for name in (network.name, member.name)}
+    for name in dict.fromkeys(itertools.chain(*hyperparameters.values())):
+      for row in rows:
+        row["params_" + name] = hyperparameters.get(row["name"], {}).get(name)
+    return [{"name": row["name"], self.monitor: row[self.monitor], **row}
+            for row in rows]
+
+  def place(self, values: dict[str, float]) -> tuple:
+    """Returns a key that sorts the best values first, and NaN last."""
+    value, loss = values[self.monitor], values["val_loss"]
+    return (math.isnan(value), -value if self.mode == "max" else value,
+            math.isnan(loss), loss)
 
   def cells(self) -> list[list[str]]:
     """Returns the rows of the leaderboard as text, after a row of headings."""
-    rows = self.rows()
+    rows = list(map(_join_hyperparameters, self.rows()))
     if not rows:
       return []
     return [[_HEADINGS.get(name, name) for name in rows[0]]] + [
@@ -232,7 +256,10 @@ class SearchHistory(NamedTuple):
     self.plot(path)
 
   def plot(self, path: Any = None) -> Any:
-    """Draws the curves of val_loss, the ensemble's weights and the leaderboard.
+    """Draws the curves of the networks, their weights and the leaderboard.
+
+    The curves are of the monitored value. Trials have another picture: the
+    best value so far against the number of the trial.
 
     Args:
       path: the file to write, with the extension .svg, .png or .pdf. None to
@@ -251,7 +278,7 @@ class SearchHistory(NamedTuple):
       raise ValueError(f"path={os.fspath(path)!r}: expected an ending of "
                        ".svg, .png or .pdf.")
     with page_lib.default_style():
-      figure = _draw(self)
+      figure = picture.draw(self)
     if path is not None:
       with open(path, "wb") as file:
         page_lib.write(figure, file, kind.lower())
@@ -267,11 +294,20 @@ def _row_of_mean(name, values, weight, used, trained):
           "seconds": sum(network.seconds for network in trained), "ended": ""}
 
 
+def _join_hyperparameters(row):
+  """Returns a row of the leaderboard with all hyperparameters in one column."""
+  names = [name for name in row if name.startswith("params_")]
+  text = " ".join(f"{name.removeprefix('params_')}={_cell(name, row[name])}"
+                  for name in names if row[name] is not None)
+  return {name: value for name, value in row.items() if name not in names} | (
+      {"hyperparameters": text} if names else {})
+
+
 def _cell(name: str, value: Any) -> str:
   """Returns a value of the leaderboard as text."""
   if value is None:
     return ""
-  if name in ("epochs", "best_epoch") or isinstance(value, str):
+  if name in ("epochs", "best_epoch") or isinstance(value, (str, bool)):
     return str(value)
   if name == "predict_seconds":
     return f"{1000 * value:.1f} ms"
@@ -290,6 +326,8 @@ def read(path: str) -> SearchHistory:
   judged = {files.NetworkKey(*network["network"]): (
       member["weight"] / len(member["networks"]), network["values"])
             for member in ensemble["members"] for network in member["networks"]}
+  hyperparameters = {(trial.function, trial.number): trial.hyperparameters
+                     for trial in directory.trials()}
   networks = {}
   for key in directory.keys():
     record = directory.folder(key).read_record()
@@ -298,7 +336,8 @@ def read(path: str) -> SearchHistory:
           key.name, key.member, key.function, key.iteration,
           key.fold if key.folds > 1 else None, tuple(record.epochs),
           record.best_epoch, record.ended, record.seconds, record.parameters,
-          record.predict_seconds, *judged.get(key, (None, {})))
+          record.predict_seconds, *judged.get(key, (None, {})),
+          hyperparameters.get((key.function, key.trial), {}), key.trial)
   members = []
   for member in ensemble["members"]:
     keys = [files.NetworkKey(*network["network"])
@@ -311,94 +350,8 @@ def read(path: str) -> SearchHistory:
         keys[0].member, member["weight"], member["values"],
         tuple(networks[key] for key in keys)))
   return SearchHistory(
-      path, tuple(networks.values()), tuple(members), ensemble["values"])
-
-
-def _draw(history):
-  """Returns a figure with curves of val_loss, weights and the leaderboard."""
-  from adanet.console import page as page_lib
-  import numpy as np
-  page = page_lib.Page()
-  left = page_lib.MARGIN
-  page.text(left, left, "val_loss of each epoch", 10, fontweight="bold")
-  groups = _group_by_member(history)
-  colors = page_lib.subnetwork_colors(max(1, len(groups[:_MAX_CURVES])))
-  top = left + .2
-  axes = page.axes(left + .45, top, 4.2, 2.4)
-  curves = [(network, color) for (_, networks), color in zip(groups, colors)
-            for network in networks]
-  finite = [logs["val_loss"] for network, _ in curves for logs in network.epochs
-            if np.isfinite(logs["val_loss"])]
-  for network, color in curves:
-    values = [logs["val_loss"] for logs in network.epochs]
-    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=1.1)
-    if network.best_epoch:
-      axes.plot([network.best_epoch], [values[network.best_epoch - 1]], "o",
-                color=color, markersize=4)
-  if finite:
-    page_lib.scale_values(axes, finite)
-    longest = max(len(network.epochs) for network, _ in curves)
-    axes.set_xlim(.5, longest + .5)
-    axes.set_xticks(sorted({1, *np.linspace(1, longest, 5).astype(int)}))
-  if history.ensemble:
-    axes.axhline(history.ensemble["val_loss"], color=page_lib.ENSEMBLE,
-                 linewidth=1.6, linestyle="--")
-  x, y = left + 4.9, top + .08
-  if history.ensemble:
-    page.rectangle(x, y - .02, .25, .04, facecolor=page_lib.ENSEMBLE)
-    page.text(x + .32, y, f"ensemble {history.ensemble['val_loss']:.4g}")
-    y += .22
-  for (name, networks), color in zip(groups, colors):
-    page.circle(x + .12, y, .1, facecolor=color)
-    width = page.text(x + .32, y, name)
-    weight = sum(network.weight or 0 for network in networks)
-    if weight:
-      page.text(x + .42 + width, y, f"weight {weight:.2f}", 7,
-                color=page_lib.SMALL_PRINT)
-    y += .19
-  if len(groups) > len(colors):
-    page.text(x, y, f"... and {len(groups) - len(colors)} more", 7,
-              color=page_lib.SMALL_PRINT)
-  bottom = max(y, top + 2.4) + .25
-  page.text(left + .45 + 2.1, bottom - .02, "epoch; a dot is the best one", 7,
-            ha="center", color=page_lib.SMALL_PRINT)
-  return page.cut(_draw_table(page, history, bottom + .3))
-
-
-def _group_by_member(history):
-  """Returns names and networks of members, which have a color: best first."""
-  groups = {}
-  for network in history.networks:
-    if network.epochs:
-      groups.setdefault(network.member, []).append(network)
-  return sorted(groups.items(), key=lambda group: (
-      -sum(network.weight or 0 for network in group[1]),
-      sum(network.values.get("val_loss", math.inf) for network in group[1]) /
-      len(group[1])))
-
-
-def _draw_table(page, history, y):
-  """Draws the leaderboard; returns the y below."""
-  from adanet.console import page as page_lib
-  cells = history.cells()[:_MAX_ROWS + 1]
-  if not cells:
-    return y
-  page.text(page_lib.MARGIN, y, "Leaderboard", 10, fontweight="bold")
-  y += .25
-  names = cells[0]
-  widths = [max(page_lib.text_width(line[i], 7.5, "bold") for line in cells)
-            for i in range(len(names))]
-  for number, line in enumerate(cells):
-    x = page_lib.MARGIN
-    weight = "bold" if number < 2 else "normal"
-    for i, (text, width) in enumerate(zip(line, widths)):
-      if names[i] in ("name", "ended"):
-        page.text(x, y, text, 7.5, fontweight=weight)
-      else:
-        page.text(x + width, y, text, 7.5, ha="right", fontweight=weight)
-      x += width + .18
-    y += page_lib.LINE_HEIGHT
-  return y
+      path, tuple(networks.values()), tuple(members), ensemble["values"],
+      *directory.monitor())
 
 
 def _format_number(value):
@@ -421,12 +374,16 @@ class SearchDisplay:
   Threads may report.
   """
 
-  def __init__(self, verbose: Any, exits: contextlib.ExitStack):
-    """Begins to draw, if there is a terminal or a notebook."""
+  def __init__(self, verbose: Any, monitor: str, exits: contextlib.ExitStack):
+    """Begins to draw, if there is a terminal or a notebook.
+
+    `monitor` is the log to show.
+    """
     self._verbose = verbose
     self._lock = threading.Lock()
     self._rows: dict[files.NetworkKey, list[str]] = {}
     self._last_drawing = 0.
+    self._monitor = monitor
     self._live: Any = None
     self._handle: Any = None
     if verbose not in ("auto", 1):
@@ -467,8 +424,9 @@ class SearchDisplay:
     """Shows an epoch of a network."""
     with self._lock:
       cells = [key.name, f"epoch {len(record.epochs)}",
-               f"val_loss {_format_number(record.epochs[-1]['val_loss'])}",
-               f"best {_format_number(record.best_loss)}",
+               f"{self._monitor} "
+               f"{_format_number(record.epochs[-1][self._monitor])}",
+               f"best {_format_number(record.best_value(self._monitor))}",
                _format_seconds(record.seconds)]
       if self._verbose == 2:
         self.line("  ".join(cells))
@@ -483,7 +441,8 @@ class SearchDisplay:
     with self._lock:
       self._rows.pop(key, None)
       self.line(
-          f"{key.name}: val_loss {_format_number(record.best_loss)} at epoch "
+          f"{key.name}: {self._monitor} "
+          f"{_format_number(record.best_value(self._monitor))} at epoch "
           f"{record.best_epoch} of {len(record.epochs)} "
           f"({record.ended}), {_format_seconds(record.seconds)}")
       self._draw(True)
@@ -513,24 +472,29 @@ class SearchDisplay:
   def end(self, history: SearchHistory, is_stopped: bool) -> None:
     """Shows the ensemble."""
     if is_stopped:
-      unfinished = sum(not network.ended for network in history.networks)
+      unfinished = sum(network.ended in ("", files.TIME)
+                       for network in history.networks)
       self.line(f"max_seconds is over; unfinished networks: {unfinished}. All "
                 "training so far is saved: call fit again to resume.")
     if not history.ensemble:
       return
     best = history.rows()[1]
-    loss = history.ensemble["val_loss"]
-    gain = 100 * (1 - loss / best["val_loss"]) if best["val_loss"] else 0
+    monitor = history.monitor
+    value = history.ensemble[monitor]
+    gain = 100 * (value / best[monitor] - 1) if best[monitor] else 0
+    more = "more" if gain > 0 else "less"
+    if history.mode == "min":
+      gain = -gain
     count = sum(bool(member.weight) for member in history.members)
     kind = "model" if history.networks[0].fold is not None else "network"
     self.line(
-        f"ensemble of {count}: val_loss {_format_number(loss)}, best {kind} "
-        f"{best['name']} {_format_number(best['val_loss'])}" + (
-            f" ({gain:.1f} % less)" if count > 1 and gain > 0 else ""))
+        f"ensemble of {count}: {monitor} {_format_number(value)}, best {kind} "
+        f"{best['name']} {_format_number(best[monitor])}" + (
+            f" ({gain:.1f} % {more})" if count > 1 and gain > 0 else ""))
 
 
 @contextlib.contextmanager
-def display(verbose: Any) -> Iterator[SearchDisplay]:
+def display(verbose: Any, monitor: str) -> Iterator[SearchDisplay]:
   """Yields a `SearchDisplay`, which leaves the terminal as it was."""
   with contextlib.ExitStack() as exits:
-    yield SearchDisplay(verbose, exits)
+    yield SearchDisplay(verbose, monitor, exits)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mistake gets an answer in one line before the first step."""
 
+from concurrent import futures
 import os
 from unittest import mock
 
@@ -190,7 +191,7 @@ _MISTAKES = {
     "folds": ({}, {"folds": 1}, "folds=1: expected an int of at least 2"),
     "many_folds": ({}, {"folds": 41}, "folds=41: expected at most as many as x"),
     "folds_and_data": ({}, {"folds": 2, "validation_data": (_X, _Y)},
-                       "folds=2 and validation_data are both given"),
+                       "folds and validation_data are both given"),
     "folds_of_dataset": ({}, _stream(_dataset, folds=2),
                          "folds: expected None where x is a dataset"),
     "fold_without_weight": ({}, {"folds": 40, "sample_weight": np.arange(40.)},
@@ -208,6 +209,28 @@ _MISTAKES = {
                  "models['a'] makes its model in the scope of OneDeviceStrategy"),
     "no_split": ({}, {"validation_split": 0}, "validation_split=0: expected"),
     "split": ({}, {"validation_split": 20}, "validation_split=20: expected"),
+    "monitor": ({}, {"monitor": "auc", "mode": "max"}, "monitor='auc': expected"),
+    "no_mode": ({}, {"monitor": "val_auc"}, "mode=None: expected \"min\" or "),
+    "mode": ({}, {"mode": "auto"}, "mode='auto': expected \"min\" or \"max\""),
+    "no_metric": ({}, {"monitor": "val_auc", "mode": "max"},
+                  "monitor='val_auc': the logs of models['a'] are 'val_loss': "),
+    "parallel": ({}, {"parallel": 0}, "parallel=0: expected an int of at"),
+    "parallel_executor": (
+        {}, {"parallel": 2, "executor": futures.ThreadPoolExecutor(1)},
+        "parallel=2 and executor are both given: expected one of them"),
+    "pairs": ({}, {"folds": "ab"}, "folds[0]='a': expected pairs of arrays"),
+    "no_pairs": ({}, {"folds": []}, "folds has no pairs: expected pairs of"),
+    "floats": ({}, {"folds": [([.5], [1])]}, "folds[0]=([0.5], [1]): expected"),
+    "masks": ({}, {"folds": [(_Y < 1, _Y > 0)]}, "folds[0]=a value of type"),
+    "empty_pair": ({}, {"folds": [([1, 2], [])]}, "folds[0] has no rows held"),
+    "row_out_of_range": (
+        {}, {"folds": [([1, 2], [3]), ([1, 2], [40])]},
+        "folds[1] has the row 40, and x has 40 rows: expected numbers from 0"),
+    "row_below": ({}, {"folds": [([-1, 2], [3])]}, "folds[0] has the row -1"),
+    "row_of_both": ({}, {"folds": [([1, 2], [2, 3])]},
+                    "folds[0] has the row 2 among the rows that train and "),
+    "pairs_and_data": ({}, {"folds": [([1], [2])], "validation_data": (_X, _Y)},
+                       "folds and validation_data are both given"),
     "small": ({}, {"validation_split": .001}, "holds out 0 of 40 rows"),
     "held_out": ({}, {"validation_data": _X}, "validation_data is a value of"),
     "held_out_shape": ({}, {"validation_data": (_X[:, :2], _Y)},
@@ -234,8 +257,12 @@ _MISTAKES = {
 _MORE = {
     "loss": ({"loss": "mean_squarred_error"}, {},
              "models['a']: Could not interpret loss identifier: mean_sq"),
-    "arguments": ({"models": {"a": lambda units: None}}, {},
+    "arguments": ({"models": {"a": lambda hp, units: None}}, {},
                   "models['a']: missing a required argument: 'units': expec"),
+    "monitor_of_model": (
+        {"models": {"a": _make(optimizer="adam", loss=_SPARSE)},
+         "metrics": ["accuracy"]}, {"monitor": "val_accuracy", "mode": "max"},
+        "monitor='val_accuracy': the logs of models['a'] are 'val_loss': "),
     "metric": ({"metrics": ["acuracy"]}, {},
                "models['a']: Could not interpret metric"),
     "optimizer": ({"optimizer": "adamm"}, {},
@@ -291,7 +318,7 @@ class MistakesTest(parameterized.TestCase):
   def test_one_line(self, arguments, fit, expected):
     folder = self.create_tempdir().full_path
     arguments = dict({"models": {"a": _make()}, "loss": _SPARSE,
-                      "directory": folder}, **arguments)
+                      "directory": folder, "seed": 1}, **arguments)
     fit = dict({"x": _X, "y": _Y, "epochs": 1, "verbose": 0}, **fit)
     with self.assertRaises((TypeError, ValueError)) as caught:
       ensemble_search.EnsembleSearch(**arguments).fit(**fit)

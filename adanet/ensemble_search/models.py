@@ -24,7 +24,6 @@ from adanet.tf_compat import seeds
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
-_SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
 _HOOKS_OF_BATCHES = [
     f"on_{part}batch_{end}" for part in ("", "train_", "test_")
     for end in ("begin", "end")]
@@ -240,19 +239,6 @@ def check_scope(where: str, strategy: Any) -> None:
         "networks among the GPUs of a machine, and an executor among machines.")
 
 
-def settings() -> dict[str, Any]:
-  """Returns settings of Keras that a thread or a process may not have."""
-  values = {name: getattr(keras.config, name)() for name in _SETTINGS}
-  return {**values, "dtype_policy": values["dtype_policy"].name}
-
-
-def set_settings(values: dict[str, Any]) -> None:
-  """Sets what `settings` returned in the program of the user."""
-  if values != settings():
-    for name, value in values.items():
-      getattr(keras.config, f"set_{name}")(value)
-
-
 def check_callbacks(callbacks: Any) -> None:
   """Checks the argument `callbacks` of `fit` and the returned callbacks.
 
@@ -286,6 +272,17 @@ def _has_hook(callback, hook):
       callback, "save_freq", None)) != "epoch"
 
 
+def count_arguments(function: Any) -> int:
+  """Returns the number of positional arguments that a function requires."""
+  try:
+    parameters = inspect.signature(function).parameters.values()
+  except ValueError:  # A function that is not written in Python.
+    return 0
+  return sum(parameter.default is parameter.empty and parameter.kind in (
+      parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+             for parameter in parameters)
+
+
 def build_callbacks(callbacks: Any, name: str) -> list:
   """Returns new callbacks for a network.
 
@@ -297,14 +294,7 @@ def build_callbacks(callbacks: Any, name: str) -> list:
   """
   if callbacks is None:
     return []
-  try:
-    takes_name = any(
-        parameter.default is parameter.empty and parameter.kind in (
-            parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        for parameter in inspect.signature(callbacks).parameters.values())
-  except ValueError:  # A function that is not written in Python.
-    takes_name = False
-  built = callbacks(name) if takes_name else callbacks()
+  built = callbacks(name) if count_arguments(callbacks) else callbacks()
   if not isinstance(built, (list, tuple)) or not all(
       isinstance(callback, keras.callbacks.Callback) for callback in built):
     raise TypeError(
@@ -440,6 +430,13 @@ def _code_text(code):
                for value in code.co_consts]
   return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars,
                constants))
+
+
+def digest_code(function: Any) -> str:
+  """Returns a digest of the code of a function; "" for other callables."""
+  code = getattr(function, "__code__", None)
+  return "" if code is None else hashlib.sha256(
+      _code_text(code).encode()).hexdigest()[:16]
 
 
 def custom_objects(layer: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 
 What happens is what `Model.fit` does on the same batches, with
 `validation_data`, `validation_batch_size=256` and the callback
-`EarlyStopping(patience=..., restore_best_weights=True)`.
+`EarlyStopping(monitor, mode=..., patience=..., restore_best_weights=True)`.
 
 Tracing takes longer than training on few rows. A functional or Sequential model
 of Keras's own layers is its config and its variables, so a network that has
@@ -14,6 +14,7 @@ fold or iteration. Any other model is traced again.
 
 from collections.abc import Callable
 import contextlib
+import functools
 import time
 from typing import Any, NamedTuple
 import warnings
@@ -65,6 +66,9 @@ class NetworkTask(NamedTuple):
     epochs: int, the maximum number of epochs.
     patience: int, the number of epochs without improvement after which the
       network ends.
+    monitor: `Monitor`, which tells the best epoch.
+    hyperparameters: dict, those of the trial that the function takes; None for
+      a function without arguments.
     copies: bool, see `models.build_model`.
   """
   key: files.NetworkKey
@@ -74,12 +78,14 @@ class NetworkTask(NamedTuple):
   callbacks: Any = None
   epochs: int = 1
   patience: int = 1
+  monitor: files.Monitor = files.Monitor()
+  hyperparameters: dict[str, Any] | None = None
   copies: bool = False
 
   @property
   def owner(self) -> str:
     """The function in messages."""
-    return f"models[{self.key.function!r}]"
+    return self.key.owner
 
   def seeded(self) -> Any:
     """Returns the context in which the model is built and traced."""
@@ -87,8 +93,13 @@ class NetworkTask(NamedTuple):
 
   def build_model(self) -> Any:
     """Returns a new model, compiled."""
+    function = self.function
+    if self.hyperparameters is not None:
+      from optuna import trial  # pylint: disable=g-import-not-at-top
+      function = functools.partial(function, trial.FixedTrial(
+          self.hyperparameters, self.key.trial - 1))
     return models.build_model(
-        self.owner, self.function, self.arguments, self.copies)
+        self.owner, function, self.arguments, self.copies)
 
 
 class Network:
@@ -205,6 +216,7 @@ class Network:
     model, record = self.model, folder.read_record()
     if record is not None and folder.has_state(record):
       self.record = record
+      record.ended = ""
       if self.task.callbacks is not None:  # They may look at the model.
         self._load_state()
     self._last_callback = _LastCallback()
@@ -358,12 +370,15 @@ class Network:
           f"make_train_function, in epoch {len(record.epochs) + 1}: expected "
           "this in on_train_begin alone, because adanet traces a model once.")
     logs = _to_json(self._last_callback.logs)
-    if not isinstance(logs.get("val_loss"), float):
-      raise ValueError(
-          f"callbacks: logs[\"val_loss\"] is {logs.get('val_loss')} after "
-          "on_epoch_end: expected the number by which a network is stopped.")
+    monitor = self.task.monitor
+    for name in ("val_loss", monitor.name):
+      if not isinstance(logs.get(name), float):
+        raise ValueError(
+            f"callbacks: logs[{name!r}] is {logs.get(name)} after "
+            "on_epoch_end: expected the number by which a network is stopped.")
     record.epochs.append(logs)
-    if record.best_loss is None or logs["val_loss"] < record.best_loss:
+    if not record.best_epoch or monitor.cost(logs) < monitor.cost(
+        record.epochs[record.best_epoch - 1]):
       record.best_epoch = len(record.epochs)
       self._best = self.model.get_weights()
     self._end_if_over()
@@ -382,22 +397,22 @@ class Network:
       self.record.ended = files.EPOCHS
 
   @rows_lib.on_own_device
-  def loss_of(self, rows: rows_lib.Rows) -> float:
-    """Returns the loss of the first of some rows; the model stays as it is.
+  def logs_of(self, rows: rows_lib.Rows) -> dict[str, float]:
+    """Returns the logs of the first of some rows; the model stays as it is.
 
-    Returns 0 if a test_step of the user is for other batches.
+    Returns a loss of 0 if a test_step of the user is for other batches.
     """
     layout = rows.layout(self.check_size)._replace(size=self.check_size)
     if layout[:2] != self.layouts[1][:2] and not rows_lib.is_of_keras(
         self.model, "test_step"):
-      return 0.
+      return {"loss": 0.}
     steps = rows_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
     flat, numbers = rows.first_chunk(self.check_size)
     with models.kept_states(self.model):
       logs = self._call(steps.check, flat, np.resize(
           numbers[0], self.check_size))
-    return steps.logs("test_step", logs).get("loss", np.nan)
+    return steps.logs("test_step", logs)
 
   @rows_lib.on_own_device
   def sample(self) -> tuple[tuple, files.HeldOutPredictions]:
@@ -433,10 +448,26 @@ class Network:
   @rows_lib.on_own_device
   def finish(self) -> files.NetworkRecord:
     """Gives the network its best values, predicts, and writes its files."""
-    model, record = self.model, self.record
+    model = self.model
     if isinstance(model.optimizer, keras.optimizers.Optimizer):
       model.optimizer.finalize_variable_values(model.trainable_variables)
-    self._callbacks.on_train_end(record.epochs[-1])
+    self._callbacks.on_train_end(self.record.epochs[-1])
+    return self._write_best()
+
+  @rows_lib.on_own_device
+  def finish_early(self) -> files.NetworkRecord | None:
+    """Writes the best epoch of a network that is saved and trains no longer.
+
+    Returns the record; None if no epoch has ended. What was saved stays: the
+    next call of `fit` trains the network on.
+    """
+    if not self.record.epochs:
+      return None
+    self.record.ended = files.TIME
+    return self._write_best()
+
+  def _write_best(self):
+    model, record = self.model, self.record
     model.set_weights(self._best)
     models.reset_states(model)  # As those of a model that begins to predict.
     record.parameters = model.count_params()

@@ -6,8 +6,6 @@ Each function builds its model, whose steps are traced on the shapes of the
 data, and the judge judges something. The networks that were built train first.
 """
 
-from collections.abc import Mapping
-import inspect
 from typing import Any, NamedTuple
 import weakref
 
@@ -23,139 +21,27 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import workers
 import numpy as np
 
-keras = tf_compat.keras_3
+keras, tf = tf_compat.keras_3, tf_compat.v2
 _OF_PROBABILITIES = ("SparseCategoricalCrossentropy", "CategoricalCrossentropy",
                      "BinaryCrossentropy")
-_MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
 _OTHER_MODEL = (
     "{} makes another model each time: {}. Expected the same model, because "
     "search.model is built by the function, too. Draw constants from "
     "numpy.random or random, which are seeded for each call, or outside of the "
     "function.")
-_MODELS = ("expected a dict from a name to a function without arguments that "
-           "builds a Keras model, such as {\"wide\": make_wide}")
-
-
-def check_count(name: str, value: Any, least: int = 1) -> None:
-  """Raises a ValueError if an argument is no int of at least `least`."""
-  if isinstance(value, bool) or not hasattr(value, "__index__") or (
-      getattr(value, "ndim", 0) != 0 or value < least):
-    raise ValueError(f"{name}={messages.describe(value)}: expected an int of "
-                     f"at least {least}.")
-
-
-def check_seed(seed: Any) -> None:
-  """Raises a ValueError if `seed` is neither None nor a seed of NumPy."""
-  if seed is not None and (isinstance(seed, bool) or not isinstance(
-      seed, int) or not 0 <= seed < 2**31):
-    raise ValueError(f"seed={messages.describe(seed)}: expected an int from 0 "
-                     "to 2**31 - 1, or None.")
-
-
-def check_limits(max_seconds: Any, verbose: Any) -> None:
-  """Raises a ValueError if an argument of `fit` has a wrong value."""
-  if max_seconds is not None and (
-      isinstance(max_seconds, bool) or
-      not isinstance(max_seconds, (int, float)) or not max_seconds > 0):
-    raise ValueError(f"max_seconds={messages.describe(max_seconds)}: expected "
-                     "a number greater than 0, or None.")
-  if repr(verbose) not in ("'auto'", "0", "1", "2"):
-    raise ValueError(f"verbose={messages.describe(verbose)}: expected "
-                     "\"auto\", 0, 1 or 2.")
-
-
-def read_models(models: Any) -> dict[str, Any]:
-  """Returns the functions of the argument `models` by name.
-
-  Raises:
-    TypeError: `models` is no dict or list, or has a value that is no function.
-    ValueError: `models` is empty, or a name cannot be that of a folder.
-  """
-  if isinstance(models, (list, tuple)):
-    names = [getattr(function, "__name__", "") for function in models]
-    models = {name if name.isidentifier() and names.count(name) == 1 else
-              f"model_{i}": function for i, (name, function) in enumerate(
-                  zip(names, models))}
-  if not isinstance(models, Mapping):
-    raise TypeError(f"models is {_describe_model(models)}: {_MODELS}.")
-  if not models:
-    raise ValueError(f"models={models!r}: {_MODELS}.")
-  for name, function in models.items():
-    if not isinstance(name, str) or not name.strip() or (
-        not name.isprintable() or set(name) & set("/\\") or
-        name[0] in ". " or len(name.encode()) > _MAX_NAME):
-      raise ValueError(
-          f"models has the name {name!r}: expected a string without slashes, "
-          f"of at most {_MAX_NAME} bytes, such as \"wide_1\".")
-    kind = _describe_model(function)
-    if kind != "a function":
-      raise (ValueError if callable(function) else TypeError)(
-          f"models[{name!r}] is {kind}: expected a function without arguments "
-          "that builds a Keras model, because each network is a new model, "
-          "such as lambda: keras.Sequential([...]).")
-    try:
-      inspect.signature(function).bind()
-    except TypeError as error:
-      raise TypeError(
-          f"models[{name!r}]: {error}: expected a function without arguments. "
-          "Give the argument a default value, or use functools.partial."
-      ) from error
-    except ValueError:  # A built-in function has no signature.
-      pass
-  return dict(models)
-
-
-def _describe_model(value):
-  if hasattr(type(value), "trainable_weights"):
-    return f"a Keras {'model' if hasattr(value, 'fit') else 'layer'}"
-  return "a function" if callable(value) else messages.describe(value)
 
 
 class PreparedSearch(NamedTuple):
-  """What was built and learned before the first step.
+  """What was learned before the first step.
 
   Attributes:
-    networks: dict from key to `Network`: the networks that were built to be
-      checked, and that train first.
     judge: `Judge`.
     arguments: `CompileArguments` of the ensemble.
     output_names: list with the names of the ensemble's outputs, or None.
-    digests: dict from an argument, such as "models['deep']", to a digest.
-    signed: dict from the name of each function to the key of a network, and the
-      `Signature` of the model of this network; empty without an executor.
-    copying: set with the names of functions whose networks need copies of
-      layers; see `models.build_model`.
   """
-  networks: dict[files.NetworkKey, network_lib.Network]
   judge: ensemble_model.Judge
   arguments: models_lib.CompileArguments
   output_names: list[str] | None
-  digests: dict[str, str]
-  signed: dict[str, tuple[files.NetworkKey, workers.Signature]]
-  copying: set[str]
-
-
-def check(tasks: list[network_lib.NetworkTask], splits: list,
-          directory: files.Directory, arguments: models_lib.CompileArguments,
-          has_executor: bool) -> PreparedSearch:
-  """Builds and checks a network of each function; see the module.
-
-  Args:
-    tasks: list of `NetworkTask`, of all iterations.
-    splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
-    directory: `Directory` of the search.
-    arguments: `CompileArguments` of the search.
-    has_executor: bool, whether workers build models, too.
-
-  Raises:
-    ValueError: the data, a model, the loss or the metrics do not fit.
-  """
-  functions = _Functions(splits, directory, arguments, has_executor)
-  for i, same in enumerate(_by_function(tasks)):
-    task = next((task for task in same if directory.folder(
-        task.key).finished_record() is None), same[0])
-    functions.check(task, same, rows_lib.least_loaded((), i))
-  return functions.prepare()
 
 
 def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
@@ -171,18 +57,34 @@ def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
   return digests
 
 
-def _by_function(tasks):
-  """Returns a list with the tasks of each function."""
-  tasks_of = {}
-  for task in tasks:
-    tasks_of.setdefault(task.key.function, []).append(task)
-  return list(tasks_of.values())
+class Preflight:
+  """Builds and checks networks before they train; see the module.
 
+  Attributes:
+    networks: dict from key to `Network`: the networks that were built to be
+      checked, and that train first.
+    digests: dict from an argument, such as "models['deep']", to a digest.
+    signed: dict from each maker to the key of a network, and the `Signature` of
+      the model of this network; empty without an executor.
+    copying: set with the makers whose networks need copies of layers; see
+      `models.build_model`.
+  """
 
-class _Functions:
-  """Checks the functions of a search, one after the other."""
+  def __init__(self, splits: list, directory: files.Directory,
+               arguments: models_lib.CompileArguments, has_executor: bool):
+    """Builds nothing yet.
 
-  def __init__(self, splits, directory, arguments, has_executor):
+    Args:
+      splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
+      directory: `Directory` of the search.
+      arguments: `CompileArguments` of the search.
+      has_executor: bool, whether workers build models, too.
+    """
+    self.networks: dict[files.NetworkKey, network_lib.Network] = {}
+    self.digests: dict[str, str] = {}
+    self.signed: dict[
+        str, tuple[files.NetworkKey, workers.Signature]] = {}
+    self.copying: set[str] = set()
     self._splits = splits
     self._directory = directory
     self._arguments = arguments
@@ -191,41 +93,63 @@ class _Functions:
     self._first = None  # The first network, and its predictions.
     self._compiled = None  # See _compare_loss.
     self._output_names = []
-    self._networks = {}
-    self._digests = {}
-    self._signed = {}
-    self._copying = set()
+    self._makers = set()  # Those that were checked.
 
-  def check(self, task, same, device):
+  def check(self, tasks: list[network_lib.NetworkTask]) -> None:
+    """Builds a network of each function or trial, and checks the network.
+
+    Args:
+      tasks: list of `NetworkTask`: of functions, those of all iterations.
+
+    Raises:
+      ValueError: the data, a model, the loss or the metrics do not fit.
+    """
+    tasks_of: dict[str, list] = {}
+    for task in tasks:
+      if task.key.maker not in self._makers:
+        tasks_of.setdefault(task.key.maker, []).append(task)
+    for i, (maker, same) in enumerate(tasks_of.items()):
+      unfinished = next((task for task in same if self._directory.folder(
+          task.key).finished_record() is None), None)
+      # A trial that has ended never trains again.
+      if unfinished or not same[0].key.trial or self._first is None:
+        self._check_maker(
+            unfinished or same[0], same, rows_lib.least_loaded((), i))
+        self._makers.add(maker)
+
+  def _check_maker(self, task, same, device):
     """Builds a network, and checks everything about its function.
 
     Args:
       task: `NetworkTask`, the first without an end.
-      same: list with all `NetworkTask`s of the function.
+      same: list with all `NetworkTask`s of the function or the trial.
       device: str, or None.
     """
     split = self._splits[task.key.fold]
     network, batch, predictions, again = self._build(task, split, device)
     outer = _outer_variables(network.model, again)
     if _changed_by_call(again, outer, batch[0]):
-      self._copying.add(task.key.function)
+      self.copying.add(task.key.maker)
       task = task._replace(copies=True)
       network, batch, predictions, again = self._build(task, split, device)
     model, owner = network.model, task.owner
     # Each call of fit compares the same network, the first one.
-    if task.key != same[0].key:
-      self._digests.update(digest_functions(same[:1]))
+    if task.key != same[0].key and not task.key.trial:
+      self.digests.update(digest_functions(same[:1]))
     _check_sizes(owner, model, self._splits)
     self._variables.check(owner, model, again, batch[0], len(same) > 1)
     _check_floats(owner, predictions)
     if self._has_executor:
-      self._signed[task.key.function] = task.key, workers.common_signature(
+      self.signed[task.key.maker] = task.key, workers.common_signature(
           workers.sign(model, batch), workers.sign(again, batch))
     if network.config is None:  # Otherwise the config tells all.
       again = models_lib.copy_outer_model(owner, again, model)
       _check_again(network, again, batch[0], predictions.outputs)
       self._check_finished(task, again, batch[0])
     self._output_names.append(getattr(model, "output_names", None))
+    monitor = task.monitor
+    if monitor.name != "val_loss" and task.callbacks is None:
+      _check_monitor(network, split, monitor.name)
     if self._first is None:
       self._first = network, predictions
       _check_values(network, split)
@@ -237,10 +161,10 @@ class _Functions:
       self._compiled = _compare_loss(self._compiled, owner, model)
     # With callbacks, a network is traced after their on_train_begin.
     if task.callbacks is None and (
-        not self._networks or sum(
-            kept.model.count_params() for kept in self._networks.values()
+        not self.networks or sum(
+            kept.model.count_params() for kept in self.networks.values()
         ) + model.count_params() < network_lib.MAX_PARAMETERS):
-      self._networks[task.key] = network
+      self.networks[task.key] = network
 
   def _build(self, task, split, device):
     """Returns a network, some rows, and a second model of its function.
@@ -252,7 +176,8 @@ class _Functions:
     batch, predictions = network.sample()
     with task.seeded():
       again = task.build_model()
-      self._digests[task.owner] = models_lib.digest_model(again)
+      if not task.key.trial:
+        self.digests[task.owner] = models_lib.digest_model(again)
       if network.config is None:
         ensemble_model.prepare(again, batch[0])
       elif models_lib.config_of_keras(again) != network.config:
@@ -269,7 +194,7 @@ class _Functions:
         return
 
   def prepare(self) -> PreparedSearch:
-    """Returns what was built, with a judge of its predictions."""
+    """Returns the judge of what was checked, and what the judge has."""
     arguments = self._arguments
     if arguments.loss is None:
       arguments = models_lib.CompileArguments(
@@ -281,15 +206,13 @@ class _Functions:
             isinstance(value, dict) for value in arguments[1:]) else None
     network, predictions = self._first
     judge = make_judge(
-        arguments, self._splits, predictions, output_names, network.task.owner)
-    return PreparedSearch(
-        self._networks, judge, arguments, output_names, self._digests,
-        self._signed, self._copying)
+        arguments, self._splits, predictions, output_names, network.task)
+    return PreparedSearch(judge, arguments, output_names)
 
 
 def make_judge(arguments: models_lib.CompileArguments, splits: list,
                predictions: files.HeldOutPredictions,
-               output_names: list[str] | None, owner: str
+               output_names: list[str] | None, task: network_lib.NetworkTask
               ) -> ensemble_model.Judge:
   """Returns the judge of a search, which can judge all held-out labels.
 
@@ -298,7 +221,7 @@ def make_judge(arguments: models_lib.CompileArguments, splits: list,
     splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
     predictions: `HeldOutPredictions` of a network, for some rows.
     output_names: list with the names of the outputs, or None.
-    owner: the function of the network, for messages.
+    task: that of the network.
 
   Raises:
     ValueError: the loss or the metrics do not fit.
@@ -306,7 +229,7 @@ def make_judge(arguments: models_lib.CompileArguments, splits: list,
   try:
     judge = ensemble_model.Judge(
         arguments, [split.held_out for split in splits], predictions,
-        output_names)
+        output_names, task.monitor)
     for fold, split in enumerate(splits):
       outputs, masks = (
           [array if array is None else np.resize(
@@ -319,11 +242,15 @@ def make_judge(arguments: models_lib.CompileArguments, splits: list,
     problem = ("loss or metrics cannot judge" if len(
         splits[0].layout().structure) > 1 else
                "y=None, and loss and metrics need labels, such as x, to judge")
-    raise ValueError(f"{problem} the outputs of {owner}: "
+    raise ValueError(f"{problem} the outputs of {task.owner}: "
                      f"{messages.one_line(error)}") from error
   if "val_loss" not in values:
     raise ValueError(f"loss={messages.describe(arguments.loss)} gives no value."
                     )
+  monitor = task.monitor.name
+  if monitor not in values:
+    raise ValueError(f"monitor={monitor!r}: expected val_loss or a metric of "
+                     f"the search: {', '.join(map(repr, values))}.")
   return judge
 
 
@@ -556,12 +483,28 @@ def _check_range(owner, outputs, loss):
       f"or give keras.losses.{known}(from_logits=True).")
 
 
+def _check_monitor(network, split, monitor):
+  """Raises an error if a network's own logs lack what is monitored."""
+  held_out = split.held_out
+  flat, numbers = held_out.first_chunk(network.check_size)
+  rows = rows_lib.Rows(held_out.layout(network.check_size).pack(
+      rows_lib.reader(tensor)(tf.constant(numbers[0])) for tensor in flat),
+                       np.arange(numbers.shape[1], dtype=np.int32))
+  names = ["val_" + name for name in network.logs_of(rows)]
+  if monitor not in names:
+    raise ValueError(
+        f"monitor={monitor!r}: the logs of {network.task.owner} are "
+        f"{', '.join(map(repr, names))}: expected the metric in each compiled "
+        "model, by the same name.")
+
+
 def _check_values(network, split):
   """Raises an error about NaN in the data, unless the model can take NaN."""
   for kind, rows in (("", getattr(split, "trained", None)),
                      ("held-out ", split.held_out)):
     wrong = rows and rows.not_finite
-    if wrong and not np.isfinite(network.loss_of(wrong[1])):
+    if wrong and not np.isfinite(
+        network.logs_of(wrong[1]).get("loss", np.nan)):
       raise ValueError(
           f"{kind}{wrong[0]}, and the loss of {network.task.owner} is not "
           "finite: expected finite numbers. Leave these rows out, or fill "
@@ -588,8 +531,9 @@ def _check_labels(network, split):
     return
   numbers = [number for pair in extremes for _, number in pair]
   # Other rows, too: a loss may look at a whole batch.
-  if not np.isfinite(network.loss_of(trained.select(np.append(
-      numbers, trained.numbers[:rows_lib.CHECK_SIZE]).astype(np.int32)))):
+  rows = trained.select(np.append(
+      numbers, trained.numbers[:rows_lib.CHECK_SIZE]).astype(np.int32))
+  if not np.isfinite(network.logs_of(rows).get("loss", np.nan)):
     raise ValueError(
         f"y has labels from {min(least[0] for least, _ in extremes)} to "
         f"{max(greatest[0] for _, greatest in extremes)}, and the loss of "

@@ -37,11 +37,12 @@ import cloudpickle
 import numpy as np
 
 keras: Any = tf_compat.keras_3
+_SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
 _DATA, _FUNCTIONS = "data.pickle", "functions.pickle"
 _MODULES = ("A worker imports modules anew, without what the program has "
             "changed in them")
 _ended = network_lib.EndedNetworks()  # Of this process.
-# Pairs of what was sent and of a function whose model this process has checked.
+# Pairs of what was sent and of a maker whose model this process has checked.
 _checked: set[tuple[str, str]] = set()
 # Kinds of processors differ by less.
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-5
@@ -184,43 +185,52 @@ def difference(expected: Signature, signature: Signature) -> str:
   return ""
 
 
+def settings() -> dict[str, Any]:
+  """Returns settings of Keras that a thread or a process may not have."""
+  values = {name: getattr(keras.config, name)() for name in _SETTINGS}
+  return {**values, "dtype_policy": values["dtype_policy"].name}
+
+
+def set_settings(values: dict[str, Any]) -> None:
+  """Sets what `settings` returned in the program of the user."""
+  if values != settings():
+    for name, value in values.items():
+      getattr(keras.config, f"set_{name}")(value)
+
+
 class SentSearch(NamedTuple):
   """What the program has made, and workers cannot make themselves.
 
   Attributes:
     functions: dict from a name to the function of a model.
-    arguments: `CompileArguments` for models that are not compiled.
-    callbacks: as the user gave them.
+    example: `NetworkTask`, any: for what all tasks have in common.
     source: the `BatchSource` of `x`, or None for arrays.
     held_out: the `BatchSource` of `validation_data` that is too large to keep,
       or None.
-    seed, epochs, patience: int, of all networks.
-    settings: dict, `models.settings` of the program.
+    settings: dict, `settings` of the program.
     specs: str, tells the batches of `x`; "" for arrays.
   """
   functions: dict[str, Any]
-  arguments: models.CompileArguments
-  callbacks: Any
+  example: network_lib.NetworkTask
   source: Any
   held_out: Any
-  seed: int
-  epochs: int
-  patience: int
   settings: dict[str, Any]
   specs: str
 
-  def task(self, key: files.NetworkKey, copies: bool
+  def task(self, key: files.NetworkKey, worker_task: "WorkerTask"
           ) -> network_lib.NetworkTask:
-    return network_lib.NetworkTask(
-        key, self.functions[key.function], self.arguments, self.seed,
-        self.callbacks, self.epochs, self.patience, copies)
+    """Returns the task of a network of the same function and trial."""
+    return self.example._replace(
+        key=key, function=self.functions[key.function],
+        hyperparameters=worker_task.hyperparameters, copies=worker_task.copies)
 
   def by_argument(self) -> dict[str, Any]:
     """Returns what a user gave, by the names of the arguments."""
     return {
         **{f"models[{name!r}]": function
            for name, function in self.functions.items()},
-        **self.arguments._asdict(), "callbacks": self.callbacks,
+        **self.example.arguments._asdict(),
+        "callbacks": self.example.callbacks,
         "x": self.source, "validation_data": self.held_out}
 
 
@@ -233,14 +243,15 @@ class WorkerTask(NamedTuple):
     key: `NetworkKey`.
     directory: str, the folder of the search.
     sent: str, the name of the sent files: another name for each call of `fit`.
-    copies: bool, see `models.build_model`.
-    signed: the key of a network of the function, and the `Signature` of the
-      model that the program has built for this network.
+    hyperparameters, copies: see `NetworkTask`.
+    signed: the key of a network of the function and the trial, and the
+      `Signature` of the model that the program has built for this network.
   """
   number: int
   key: files.NetworkKey
   directory: str
   sent: str
+  hyperparameters: dict[str, Any] | None
   copies: bool
   signed: tuple[files.NetworkKey, Signature]
 
@@ -312,14 +323,13 @@ class SentFiles:
     directory: `Directory` of the search.
     name: str, another name for each call of `fit`.
     check: future of `check_worker`, by one of the workers.
-    signed: dict from a function to a key and a `Signature`, see `WorkerTask`.
+    signed: dict from a maker to a key and a `Signature`, see `WorkerTask`.
     has_data: bool, whether `data.pickle` is written.
   """
   directory: files.Directory
   name: str
   check: futures.Future
-  signed: dict[str, tuple[files.NetworkKey, Signature]] = dataclasses.field(
-      default_factory=dict)
+  signed: dict[str, tuple[files.NetworkKey, Signature]]
   has_data: bool = False
 
   def send_data(self, splits: list) -> None:
@@ -331,13 +341,16 @@ class SentFiles:
 
   def worker_task(self, number: int, task: network_lib.NetworkTask
                  ) -> WorkerTask:
-    return WorkerTask(number, task.key, str(self.directory.path), self.name,
-                      task.copies, self.signed[task.key.function])
+    return WorkerTask(
+        number, task.key, str(self.directory.path), self.name,
+        task.hyperparameters, task.copies, self.signed[task.key.maker])
 
 
-def send(directory: files.Directory, search: SentSearch, executor: Any
-        ) -> SentFiles:
+def send(directory: files.Directory, search: SentSearch, executor: Any,
+         signed: dict[str, tuple[files.NetworkKey, Signature]]) -> SentFiles:
   """Writes what workers cannot make, and has a worker read the file.
+
+  `signed` is that of `SentFiles`, which gets its content before networks train.
 
   Raises:
     TypeError: `x` or `validation_data` is a dataset; or `executor` returns
@@ -365,7 +378,7 @@ def send(directory: files.Directory, search: SentSearch, executor: Any
                      f"{messages.one_line(error)}") from error
   name = uuid.uuid4().hex
   return SentFiles(directory, name, submit(
-      executor, check_worker, str(directory.path), name))
+      executor, check_worker, str(directory.path), name), signed)
 
 
 def _write(directory, name, value):
@@ -458,7 +471,7 @@ def check_worker(directory: str, sent: str) -> None:
   forks.check_process()
   runtime.grow_gpu_memory()
   search = _read_functions(directory, sent)
-  models.set_settings(search.settings)
+  set_settings(search.settings)
   specs = specs_of(search.source)
   if specs != search.specs:
     raise ValueError(
@@ -481,7 +494,7 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
   path, sent = worker_task.directory, worker_task.sent
   check_worker(path, sent)
   search = _read_functions(path, sent)
-  task = search.task(worker_task.key, worker_task.copies)
+  task = search.task(worker_task.key, worker_task)
   directory = files.Directory(path)
   folder = directory.folder(task.key)
   record = folder.finished_record()
@@ -489,7 +502,7 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
     return record
   splits = _read_data(path, sent)
   _check_model(worker_task, search, splits)
-  key = (path, sent, task.key.function)
+  key = (path, sent, task.key.maker)
   split = splits[task.key.fold]
   if split.source is not None:
     split = dataclasses.replace(split, source=split.source.begin_anew())
@@ -498,7 +511,9 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
         network_lib.Network(task, split, device))
     network.begin(folder)
     record = network.train(directory.is_stopping)
-  if record is not None and (task.key.folds > 1 or task.key.iteration):
+    if record is None:
+      return network.finish_early() if directory.is_out_of_time() else None
+  if task.key.folds > 1 or task.key.iteration:
     _ended.add(key, network)
   return record
 
@@ -506,9 +521,9 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
 def _check_model(worker_task, search, splits):
   """Checks once for each function that it builds the program's model."""
   key, expected = worker_task.signed
-  if (worker_task.sent, key.function) in _checked:
+  if (worker_task.sent, key.maker) in _checked:
     return
-  task = search.task(key, worker_task.copies)
+  task = search.task(key, worker_task)
   with task.seeded():
     model = task.build_model()
     signature = sign(model, rows_lib.first_batch(
@@ -520,4 +535,4 @@ def _check_model(worker_task, search, splits):
         f"{task.owner} makes another model in a worker than in the program: "
         f"{problem}. {_MODULES}: make, adapt or load in the function, or in "
         "its module, what the model needs.")
-  _checked.add((worker_task.sent, key.function))
+  _checked.add((worker_task.sent, key.maker))

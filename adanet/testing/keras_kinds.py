@@ -393,6 +393,27 @@ FOLDS = Group({
 }, _SPARSE, X, CLASSES, {"folds": 3, "class_weight": {0: 3.}})
 
 
+def _space(trial):
+  model = keras.Sequential([
+      L.Dense(trial.suggest_int(f"width_{i}", 3, 20), "relu")
+      for i in range(trial.suggest_int("layers", 1, 2))])
+  model.add(L.Dropout(trial.suggest_float("rate", 0, .5)))
+  model.add(L.Dense(3, "softmax"))
+  return model
+
+
+# By an accuracy, whose best epoch is another one than that of the loss.
+TRIALS = Group({
+    "space": _space,
+    "drop": dense(lambda: L.Dropout(.2), size=3, activation="softmax"),
+}, _SPARSE, X, CLASSES, {"trials": 3, "monitor": "val_accuracy", "mode": "max"},
+               {"metrics": ["accuracy"]})
+AUC = Group({"auc": dense(size=1, activation="sigmoid")}, "binary_crossentropy",
+            X, (CLASSES > 0).astype("float32"), {
+                "monitor": "val_auc", "mode": "max", "folds": 2},
+            {"metrics": [keras.metrics.AUC(name="auc")]})
+
+
 class _Scaled(L.Layer):
   """Has a constant that NumPy draws for each network, and no config tells."""
 

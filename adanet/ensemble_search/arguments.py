@@ -1,0 +1,111 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the arguments of `EnsembleSearch` that need no data and no model."""
+
+from collections.abc import Mapping
+import inspect
+import re
+from typing import Any
+
+from adanet import messages
+from adanet.ensemble_search import files
+from adanet.ensemble_search import models as models_lib
+
+_MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
+_MODELS = ("expected a dict from a name to a function that builds a Keras "
+           "model, such as {\"wide\": make_wide}")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+  """Raises a ValueError if an argument is no int of at least `least`."""
+  if isinstance(value, bool) or not hasattr(value, "__index__") or (
+      getattr(value, "ndim", 0) != 0 or value < least):
+    raise ValueError(f"{name}={messages.describe(value)}: expected an int of "
+                     f"at least {least}.")
+
+
+def check_seed(seed: Any) -> None:
+  """Raises a ValueError if `seed` is neither None nor a seed of NumPy."""
+  if seed is not None and (isinstance(seed, bool) or not isinstance(
+      seed, int) or not 0 <= seed < 2**31):
+    raise ValueError(f"seed={messages.describe(seed)}: expected an int from 0 "
+                     "to 2**31 - 1, or None.")
+
+
+def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
+  """Returns what the arguments `monitor` and `mode` of `fit` say.
+
+  Raises:
+    ValueError: an argument has a wrong value.
+  """
+  if not isinstance(monitor, str) or not monitor.startswith("val_"):
+    raise ValueError(f"monitor={messages.describe(monitor)}: expected "
+                     "\"val_loss\", or \"val_\" and the name of a metric, such "
+                     "as \"val_auc\".")
+  if mode not in ("min", "max") and (mode is not None or
+                                     monitor != "val_loss"):
+    raise ValueError(f"mode={messages.describe(mode)}: expected \"min\" or "
+                     f"\"max\", whether less or more of {monitor} is better.")
+  return files.Monitor(monitor, mode or "min")
+
+
+def check_limits(max_seconds: Any, verbose: Any) -> None:
+  """Raises a ValueError if an argument of `fit` has a wrong value."""
+  if max_seconds is not None and (
+      isinstance(max_seconds, bool) or
+      not isinstance(max_seconds, (int, float)) or not max_seconds > 0):
+    raise ValueError(f"max_seconds={messages.describe(max_seconds)}: expected "
+                     "a number greater than 0, or None.")
+  if repr(verbose) not in ("'auto'", "0", "1", "2"):
+    raise ValueError(f"verbose={messages.describe(verbose)}: expected "
+                     "\"auto\", 0, 1 or 2.")
+
+
+def read_models(models: Any) -> dict[str, Any]:
+  """Returns the functions of the argument `models` by name.
+
+  Raises:
+    TypeError: `models` is no dict or list, or has a value that is no function.
+    ValueError: `models` is empty, or a name cannot be that of a folder.
+  """
+  if isinstance(models, (list, tuple)):
+    names = [getattr(function, "__name__", "") for function in models]
+    models = {name if name.isidentifier() and names.count(name) == 1 else
+              f"model_{i}": function for i, (name, function) in enumerate(
+                  zip(names, models))}
+  if not isinstance(models, Mapping):
+    raise TypeError(f"models is {_describe_model(models)}: {_MODELS}.")
+  if not models:
+    raise ValueError(f"models={models!r}: {_MODELS}.")
+  for name, function in models.items():
+    if not isinstance(name, str) or not name.strip() or (
+        not name.isprintable() or set(name) & set("/\\") or
+        name[0] in ". " or len(name.encode()) > _MAX_NAME or
+        re.search(r" #\d+$", name)):
+      raise ValueError(
+          f"models has the name {name!r}: expected a string without slashes "
+          "and without the number of a trial at its end, of at most "
+          f"{_MAX_NAME} bytes, such as \"wide_1\".")
+    kind = _describe_model(function)
+    if kind != "a function":
+      raise (ValueError if callable(function) else TypeError)(
+          f"models[{name!r}] is {kind}: expected a function that builds a "
+          "Keras model, because each network is a new model, such as "
+          "lambda: keras.Sequential([...]).")
+    count = models_lib.count_arguments(function)
+    try:
+      inspect.signature(function).bind(*["trial"][:count])
+    except TypeError as error:
+      raise TypeError(
+          f"models[{name!r}]: {error}: expected a function without arguments, "
+          "or of a trial of Optuna alone. Give other arguments default values, "
+          "or use functools.partial.") from error
+    except ValueError:  # A built-in function has no signature.
+      pass
+  return dict(models)
+
+
+def _describe_model(value):
+  if hasattr(type(value), "trainable_weights"):
+    return f"a Keras {'model' if hasattr(value, 'fit') else 'layer'}"
+  return "a function" if callable(value) else messages.describe(value)

@@ -1,0 +1,353 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Who trains what next: functions once an iteration, or trials of functions.
+
+A function that takes an argument has a space of hyperparameters. In each
+iteration, Optuna proposes trials of the function from the results of all
+earlier iterations. What is proposed is a pure function of the seed and these
+results, and is written before a network trains.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import functools
+import json
+from typing import Any
+import warnings
+import zlib
+
+from adanet import log
+from adanet import messages
+from adanet.ensemble_search import files
+from adanet.ensemble_search import models as models_lib
+from adanet.ensemble_search import network as network_lib
+from adanet.tf_compat import seeds
+
+_EXTRA = ("{} takes a trial of Optuna, which is not installed: expected the "
+          "extra \"trials\", as in pip install adanet-distributed[trials].")
+
+
+def check_sampler(sampler: Any) -> None:
+  """Raises a TypeError if `sampler` is no function of a seed, and not None."""
+  if sampler is not None and (
+      not callable(sampler) or hasattr(sampler, "sample_relative") and
+      not isinstance(sampler, type)):
+    raise TypeError(
+        f"sampler={messages.describe(sampler)}: expected a function from a seed "
+        "to a new sampler, such as lambda seed: "
+        "optuna.samplers.TPESampler(seed=seed), because each iteration has a "
+        "sampler of its own.")
+
+
+def check_trials(trials: int | None, functions: dict[str, Any]) -> None:
+  """Checks the argument `trials` of `fit`.
+
+  Raises:
+    ValueError: `trials` is missing, or no function takes a trial.
+    ModuleNotFoundError: Optuna is not installed.
+  """
+  spaces = list(filter(lambda name: has_space(functions[name]), functions))
+  if spaces and trials is None:
+    raise ValueError(
+        f"trials=None: {files.NetworkKey(0, 0, spaces[0]).owner} takes an "
+        "argument, a trial of Optuna: expected the number of trials of an "
+        "iteration, such as 8. Give the argument a default value if the "
+        "function takes no trial.")
+  if trials is not None and not spaces:
+    raise ValueError(
+        f"trials={trials}: expected None, because no function in models takes "
+        "a trial of Optuna as its argument, such as def make(trial).")
+  if spaces:
+    _import_optuna(files.NetworkKey(0, 0, spaces[0]).owner)
+
+
+def has_space(function: Any) -> bool:
+  """Returns whether a function takes a trial."""
+  return models_lib.count_arguments(function) > 0
+
+
+def sampler_seed(seed: int, iteration: int, function: str) -> int:
+  """Returns the seed of a sampler, from the seed of the search."""
+  return zlib.crc32(f"{seed}/{iteration}/{function}".encode()) & 0x7fffffff
+
+
+def _import_optuna(owner: str) -> Any:
+  try:
+    import optuna  # pylint: disable=g-import-not-at-top
+  except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(_EXTRA.format(owner)) from error
+  return optuna
+
+
+@contextlib.contextmanager
+def _quiet(optuna) -> Iterator[None]:
+  """Leaves out that a study begins, and that options are experimental."""
+  verbosity = optuna.logging.get_verbosity()
+  optuna.logging.set_verbosity(optuna.logging.WARNING)
+  try:
+    with warnings.catch_warnings():
+      warnings.simplefilter(
+          "ignore", optuna.exceptions.ExperimentalWarning)
+      yield
+  finally:
+    optuna.logging.set_verbosity(verbosity)
+
+
+class Proposer:
+  """Makes the tasks of each iteration of a search."""
+
+  def __init__(self, directory: files.Directory, functions: dict[str, Any],
+               example: network_lib.NetworkTask, folds: int,
+               sampler: Any = None, trials: int | None = None):
+    """Proposes nothing yet.
+
+    Args:
+      directory: `Directory` of the search.
+      functions: dict from a name to a function.
+      example: `NetworkTask`, for what all tasks have in common.
+      folds: int, the networks of a function or a trial in an iteration.
+      sampler: function from a seed to a sampler, or None.
+      trials: int, how many trials of each function to propose.
+    """
+    self._directory = directory
+    self._functions = functions
+    self._example = example
+    self._folds = folds
+    self._sampler = sampler
+    self._trials = trials
+    self._recorded = directory.trials()
+
+  def _tasks(self, iteration, name, trial=None):
+    return [self._example._replace(
+        key=files.NetworkKey(iteration, fold, name, self._folds,
+                             trial.number if trial else 0),
+        function=self._functions[name],
+        hyperparameters=trial and trial.hyperparameters)
+            for fold in range(self._folds)]
+
+  def tasks_of_functions(self, iteration: int) -> list[network_lib.NetworkTask]:
+    """Returns the tasks of functions that take no trial."""
+    return [task for name, function in self._functions.items()
+            if not has_space(function) for task in self._tasks(iteration, name)]
+
+  def recorded(self, iteration: int) -> list[network_lib.NetworkTask] | None:
+    """Returns the tasks of an iteration; None before all are proposed."""
+    tasks = self.tasks_of_functions(iteration)
+    for name in filter(self._has_space, self._functions):
+      trials = self._trials_of(name, iteration)
+      if not trials:
+        return None
+      for trial in trials:
+        if trial.architecture:
+          tasks += self._tasks(iteration, name, trial)
+    return tasks
+
+  def _has_space(self, name):
+    return has_space(self._functions[name])
+
+  def _trials_of(self, name, iteration):
+    return [trial for trial in self._recorded
+            if (trial.function, trial.iteration) == (name, iteration)]
+
+  def propose(self, iteration: int) -> list[network_lib.NetworkTask]:
+    """Returns the tasks of an iteration, after its trials are recorded.
+
+    All networks of earlier iterations have ended.
+
+    Raises:
+      TypeError: `sampler` returns no sampler.
+      ValueError: a function fails.
+    """
+    for name in filter(self._has_space, self._functions):
+      trials = self._trials_of(name, iteration)
+      if not trials:
+        self._recorded += self._ask(name, iteration)
+        self._directory.write_trials(self._recorded)
+      elif len(trials) != self._trials:
+        log.warning(
+            "trials=%d: iteration %d of models[%r] has the %d trials that were "
+            "proposed before.", self._trials, iteration + 1, name, len(trials))
+    return self.recorded(iteration) or []
+
+  def _ask(self, name, iteration):
+    """Returns the `TrialRecord`s that Optuna proposes for an iteration."""
+    optuna = _import_optuna(files.NetworkKey(0, 0, name).owner)
+    seed = sampler_seed(self._example.seed, iteration, name)
+    with _quiet(optuna):
+      study = build_study(
+          self._directory, self._example.monitor, name, [
+              trial for trial in self._recorded if trial.iteration < iteration],
+          self._make_sampler(optuna, iteration, seed))
+      return [self._ask_once(optuna, study, name, iteration)
+              for _ in range(self._trials)]
+
+  def _make_sampler(self, optuna, iteration, seed):
+    if self._sampler is None:
+      # The first iteration is drawn at random.
+      return optuna.samplers.TPESampler(
+          n_startup_trials=0 if iteration else self._trials + 1,
+          multivariate=True, group=True, constant_liar=True, seed=seed)
+    sampler = self._sampler(seed)
+    if not isinstance(sampler, optuna.samplers.BaseSampler):
+      raise TypeError(f"sampler returned {messages.describe(sampler)}: expected "
+                      "a sampler of Optuna.")
+    return sampler
+
+  def _ask_once(self, optuna, study, name, iteration):
+    trial = study.ask()
+    key = files.NetworkKey(iteration, 0, name, trial=trial.number + 1)
+    function = self._functions[name]
+    architecture = ""
+    try:
+      architecture = models_lib.digest_model(self._build(key, trial))
+    except ValueError as error:
+      if not isinstance(error.__cause__, optuna.TrialPruned):
+        raise
+      study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+    try:
+      record = files.TrialRecord(
+          name, key.trial, iteration, trial.params, {
+              parameter: optuna.distributions.distribution_to_json(distribution)
+              for parameter, distribution in trial.distributions.items()},
+          trial.user_attrs, architecture, models_lib.digest_code(function))
+      json.dumps(record)
+    except TypeError as error:
+      raise ValueError(
+          f"{key.owner} has a hyperparameter that cannot be written: "
+          f"{messages.one_line(error)} Expected choices of None, bool, int, "
+          "float and str.") from error
+    return record
+
+  def _build(self, key, trial):
+    """Returns the model that a function makes for a trial of Optuna."""
+    with seeds.seeded_thread(key.seed(self._example.seed)):
+      return models_lib.build_model(
+          key.owner, functools.partial(self._functions[key.function], trial),
+          self._example.arguments)
+
+  def differences(self) -> list[str]:
+    """Returns in words what recorded trials are no longer.
+
+    A function whose code is as before makes one of its trials again, and any
+    other function all of its trials.
+    """
+    texts = []
+    for name, function in self._functions.items():
+      records = [record for record in self._recorded
+                 if record.function == name and record.architecture]
+      if records and has_space(function):
+        code = models_lib.digest_code(function)
+        texts += filter(None, (
+            self._difference(record, records) for record in [
+                record for record in records if record.code != code
+            ] or records[-1:]))
+    return texts[:1]  # Each trial may have the same.
+
+  def _difference(self, record, records):
+    """Returns in words how a trial differs from what it was, or ""."""
+    key = files.NetworkKey(
+        record.iteration, 0, record.function, trial=record.number)
+    optuna = _import_optuna(key.owner)
+    trial = optuna.trial.FixedTrial(record.hyperparameters, record.number - 1)
+    try:
+      with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Of values out of range.
+        model = self._build(key, trial)
+    except ValueError as error:
+      return messages.one_line(error)
+    for name, value in record.hyperparameters.items():
+      if name not in trial.distributions:
+        return (f"{key.owner} has {name}={value!r}, which the function no longer "
+                "takes")
+    for other in records:
+      for name, distribution in trial.distributions.items():
+        if name not in other.hyperparameters:
+          continue
+        value = other.hyperparameters[name]
+        try:
+          optuna.trial.create_trial(
+              params={name: value}, distributions={name: distribution}, value=0.)
+        except ValueError:
+          owner = files.NetworkKey(
+              0, 0, other.function, trial=other.number).owner
+          return (f"{owner} has {name}={value!r}, and the function takes "
+                  f"{distribution}")
+    return "" if models_lib.digest_model(model) == record.architecture else (
+        f"{key.owner} makes another model")
+
+
+def is_judged(directory: files.Directory, tasks: list[network_lib.NetworkTask]
+             ) -> bool:
+  """Returns whether all networks have ended, and count in the ensemble."""
+  ensemble = directory.read(files.ENSEMBLE) or {"members": []}
+  epochs = {files.NetworkKey(*network["network"]): network["epochs"]
+            for member in ensemble["members"] for network in member["networks"]}
+  for task in tasks:
+    record = directory.folder(task.key).finished_record()
+    if record is None or epochs.get(task.key) != len(record.epochs):
+      return False
+  return True
+
+
+def repeated_functions(directory: files.Directory, tasks: list, later: list
+                      ) -> list[str]:
+  """Returns the functions whose networks are the same in two iterations.
+
+  Args:
+    directory: `Directory`.
+    tasks: list of `NetworkTask`, of the first iteration.
+    later: list of `NetworkTask`, of the same networks of the second iteration.
+  """
+  are_same = {}
+  for pair in zip(tasks, later):
+    record, again = (directory.folder(task.key).finished_record()
+                     for task in pair)
+    function = pair[0].key.function
+    are_same[function] = are_same.get(function, True) and (
+        record is not None and again is not None and
+        record.epochs == again.epochs)
+  repeated = [function for function, is_same in are_same.items() if is_same]
+  for function in repeated:
+    log.warning(
+        "models[%r] makes the same network in each iteration, so no third "
+        "network is trained. Leave out what fixes the seeds in the function, "
+        "such as keras.utils.set_random_seed.", function)
+  return repeated
+
+
+def build_study(directory: files.Directory, monitor: files.Monitor,
+                name: str, trials: list[files.TrialRecord],
+                sampler: Any = None) -> Any:
+  """Returns an `optuna.Study` in memory with trials of a function.
+
+  Args:
+    directory: `Directory` of the search.
+    monitor: `Monitor` by which trials are compared.
+    name: str, the function.
+    trials: list of `TrialRecord`; those of other functions are left out.
+    sampler: of the study; None for Optuna's default.
+  """
+  optuna = _import_optuna(files.NetworkKey(0, 0, name).owner)
+  states = optuna.trial.TrialState
+  values = {}
+  for member in (directory.read(files.ENSEMBLE) or {"members": []})["members"]:
+    key = files.NetworkKey(*member["networks"][0]["network"])
+    values[key.function, key.trial] = member["values"][monitor.name]
+  with _quiet(optuna):
+    study = optuna.create_study(
+        sampler=sampler, study_name=name, direction={
+            "min": "minimize", "max": "maximize"}[monitor.mode])
+  for trial in trials:
+    if trial.function != name:
+      continue
+    value = values.get((name, trial.number))
+    state = (states.PRUNED if not trial.architecture else
+             states.RUNNING if value is None else
+             states.COMPLETE if value == value else states.FAIL)
+    study.add_trial(optuna.trial.create_trial(
+        state=state, value=value if state == states.COMPLETE else None,
+        params=trial.hyperparameters, distributions={
+            parameter: optuna.distributions.json_to_distribution(text)
+            for parameter, text in trial.distributions.items()},
+        user_attrs=trial.attributes))
+  return study

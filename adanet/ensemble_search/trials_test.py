@@ -1,0 +1,375 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Functions with a space: what Optuna proposes, trains and is told."""
+
+import logging
+import os
+import shutil
+import tempfile
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import tf_compat
+from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import files
+from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import proposals
+from adanet.testing import engines
+from adanet.testing import level
+import numpy as np
+import optuna
+
+keras = tf_compat.keras_3
+L = keras.layers
+_R = np.random.RandomState(0)
+X = _R.randn(96, 4).astype("float32")
+Y = X[:, :1] * X[:, 1:2]
+_TRIALS = 3
+
+
+def space(trial):
+  model = keras.Sequential([
+      L.Dense(trial.suggest_int(f"width_{i}", 2, 9), "tanh")
+      for i in range(trial.suggest_int("layers", 1, 2))])
+  model.add(L.Dense(1))
+  model.compile(keras.optimizers.Adam(
+      trial.suggest_float("rate", 1e-3, .1, log=True)), "mse")
+  return model
+
+
+def line():
+  return keras.Sequential([L.Dense(1)])
+
+
+MODELS = {"space": space, "line": line}
+
+
+def fitted(directory, models=None, search=None, **fit):
+  result = ensemble_search.EnsembleSearch(**{**dict(
+      models=models or MODELS, loss="mse", directory=directory, seed=4,
+      optimizer=keras.optimizers.Adam(.03)), **(search or {})})
+  return result.fit(**{**dict(
+      x=X, y=Y, epochs=3, iterations=2, trials=_TRIALS, batch_size=16,
+      verbose=0), **fit})
+
+
+def _figures(search):
+  """Returns all that is to be equal."""
+  return [record._replace(seconds=0., predict_seconds=0.)
+          for record in search.history.networks] + [
+              search.history.ensemble] + search.model.get_weights()
+
+
+class _Killed(BaseException):
+  pass
+
+
+class TrialsTest(parameterized.TestCase):
+
+  folder = ""
+  figures = None
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.folder = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.folder)
+    cls.figures = _figures(fitted(cls.folder))
+
+  def _copy(self):
+    folder = os.path.join(self.create_tempdir().full_path, "copy")
+    shutil.copytree(self.folder, folder)
+    return folder
+
+  def _load(self, models=None):
+    return ensemble_search.EnsembleSearch.load(self.folder, models or MODELS)
+
+  def test_names_and_hyperparameters(self):
+    search = self._load()
+    names = [f"space #{i + 1}" for i in range(2 * _TRIALS)]
+    networks = {network.name: network for network in search.history.networks}
+    self.assertSameElements([*names, "line", "line (2)"], networks)
+    rows = {row["name"]: row for row in search.history.rows()}
+    for name in names:
+      values = networks[name].hyperparameters
+      self.assertEqual(
+          {"layers", "rate", *(f"width_{i}" for i in range(values["layers"]))},
+          set(values))
+      for key, value in values.items():
+        self.assertEqual(value, rows[name]["params_" + key])
+      self.assertLen(search.network(name).layers, 1 + values["layers"])
+    self.assertIsNone(rows["line"]["params_rate"])
+    heading, *cells = search.history.cells()
+    self.assertEqual("hyperparameters", heading[-1])
+    row = next(row for row in cells if row[0] == names[0])
+    self.assertIn(f"rate={networks[names[0]].hyperparameters['rate']:.4g}",
+                  row[-1])
+    search.plot(os.path.join(self.create_tempdir().full_path, "a.svg"))
+
+  def test_study(self):
+    search = self._load()
+    study = search.study("space")
+    members = {member.name: member for member in search.history.members}
+    self.assertLen(study.trials, 2 * _TRIALS)
+    for i, trial in enumerate(study.trials):
+      member = members[f"space #{i + 1}"]
+      self.assertEqual(member.values["val_loss"], trial.value)
+      self.assertEqual(member.networks[0].hyperparameters, trial.params)
+      self.assertEqual(member.networks[0].parameters,
+                       trial.user_attrs["parameters"])
+      self.assertEqual(member.name, trial.user_attrs["network"])
+    with self.assertRaisesRegex(ValueError, "^name='line': expected the name "
+                                "of a function that takes a trial: 'space'.$"):
+      search.study("line")
+
+  def test_what_is_proposed(self):
+    """The first iteration is drawn, and the second knows its results."""
+    expected = []
+    told = [trial.value for trial in self._load().study("space").trials]
+    for iteration in range(2):
+      study = optuna.create_study(sampler=optuna.samplers.TPESampler(
+          n_startup_trials=0 if iteration else _TRIALS + 1, multivariate=True,
+          group=True, constant_liar=True,
+          seed=proposals.sampler_seed(4, iteration, "space")))
+      for params, value in zip(list(expected), told):
+        study.add_trial(optuna.trial.create_trial(
+            params=params[0], distributions=params[1], value=value))
+      for _ in range(_TRIALS):
+        trial = study.ask()
+        space(trial)
+        expected.append((trial.params, trial.distributions))
+    self.assertEqual(
+        [params for params, _ in expected],
+        [trial.params for trial in self._load().study("space").trials])
+
+  @parameterized.parameters("pool", "dask")
+  @level.gate
+  def test_executors(self, name):
+    with (engines.process_pool(2) if name == "pool" else
+          engines.dask_cluster(2)) as executor:
+      np.testing.assert_equal(self.figures, _figures(fitted(
+          self.create_tempdir().full_path, executor=executor)))
+
+  @parameterized.parameters(*level.first([
+      # As often as this is called.
+      (files.Directory, "write_trials", 2), (network_lib.Network, "begin", 2),
+      (files.Directory, "write_trials", 1), (network_lib.Network, "finish", 3),
+      (network_lib.Network, "finish", 6), (files.Directory, "write", 3)], 2))
+  def test_killed(self, owner, name, calls):
+    """Before and after what is proposed is written, and while it trains."""
+    folder = self.create_tempdir().full_path
+    method = getattr(owner, name)
+    left = [calls]
+
+    def killed(*args):
+      left[0] -= 1
+      if not left[0]:
+        raise _Killed()
+      return method(*args)
+
+    with mock.patch.object(owner, name, killed), self.assertRaises(_Killed):
+      fitted(folder)
+    np.testing.assert_equal(self.figures, _figures(fitted(folder)))
+
+  def test_nothing_is_traced_where_nothing_is_left(self):
+    with mock.patch.object(network_lib, "Network", side_effect=ValueError):
+      np.testing.assert_equal(self.figures, _figures(fitted(self._copy())))
+
+  def test_a_search_grows(self):
+    """A later call may have more functions, iterations and trials."""
+    folder = self.create_tempdir().full_path
+    fitted(folder, {"line": line}, trials=None)
+    trained = []
+    finish = network_lib.Network.finish
+    with mock.patch.object(
+        network_lib.Network, "finish",
+        lambda self: trained.append(self.task.key.name) or finish(self)):
+      search = fitted(folder, {"line": line, "space": space})
+    self.assertSameElements(
+        [f"space #{i + 1}" for i in range(2 * _TRIALS)], trained)
+    np.testing.assert_equal(
+        {network.name: network.epochs for network in search.history.networks},
+        {network.name: network.epochs for network in self.figures[:-1]
+         if isinstance(network, tuple)})
+    with self.assertLogs("absl") as logs:
+      search = fitted(folder, {"line": line, "space": space}, iterations=3,
+                      trials=1)
+    self.assertIn("iteration 1 of models['space'] has the 3 trials that were "
+                  "proposed before", logs.output[0])
+    self.assertLen(search.history.networks, 2 * (_TRIALS + 1) + 2)
+
+  def test_folds(self):
+    search = fitted(self.create_tempdir().full_path, {"space": space}, folds=2)
+    members = search.history.members
+    self.assertLen(members, 2 * _TRIALS)
+    for member in members:
+      self.assertEqual(
+          [f"{member.name}, fold {i + 1} of 2" for i in range(2)],
+          [network.name for network in member.networks])
+      self.assertLen({str(network.hyperparameters)
+                      for network in member.networks}, 1)
+      trial = search.study("space").trials[member.networks[0].trial - 1]
+      self.assertEqual(member.values["val_loss"], trial.value)
+
+  def test_pruned(self):
+    calls = []
+
+    def prunes(trial):
+      model = space(trial)
+      calls.append(trial.number)
+      if trial.number in (1, 3):
+        raise optuna.TrialPruned()
+      return model
+
+    folder = self.create_tempdir().full_path
+    search = fitted(folder, {"space": prunes})
+    self.assertEqual([f"space #{i}" for i in (1, 3, 5, 6)],
+                     [network.name for network in search.history.networks])
+    states = [trial.state.name for trial in search.study("space").trials]
+    self.assertEqual(["COMPLETE", "PRUNED"] * 2 + ["COMPLETE"] * 2, states)
+    self.assertTrue(np.isfinite(search.model.predict(X, verbose=0)).all())
+
+    def prunes_all(trial):
+      space(trial)
+      raise optuna.TrialPruned()
+
+    with self.assertRaisesRegex(ValueError, "^models: their functions have "
+                                "pruned all trials"):
+      fitted(self.create_tempdir().full_path, {"space": prunes_all})
+
+  def test_nan_is_told_as_failed(self):
+    def make(trial):
+      model = space(trial)
+      if trial.number == 1:
+        model.compile(keras.optimizers.SGD(1e30), "mse")
+      return model
+
+    search = fitted(self.create_tempdir().full_path, {"space": make})
+    states = [trial.state.name for trial in search.study("space").trials]
+    self.assertEqual(["COMPLETE", "FAIL"] + ["COMPLETE"] * 4, states)
+
+  def test_sampler(self):
+    seeds = []
+
+    def sampler(seed):
+      seeds.append(seed)
+      return optuna.samplers.GridSampler({"width": [2, 3]}, seed=seed)
+
+    def make(trial):
+      return keras.Sequential([
+          L.Dense(trial.suggest_int("width", 2, 5)), L.Dense(1)])
+
+    search = fitted(self.create_tempdir().full_path, {"space": make}, {
+        "sampler": sampler}, trials=2)
+    self.assertEqual([2, 2, 3, 3], sorted(
+        network.hyperparameters["width"]
+        for network in search.history.networks))
+    self.assertLen(set(seeds), 2)
+    with self.assertRaisesRegex(TypeError, "^sampler returned 3: expected"):
+      fitted(self.create_tempdir().full_path, {"space": make}, {
+          "sampler": lambda seed: 3})
+
+  def test_quiet(self):
+    """Optuna's own log, and its level, stay as they are."""
+    before = optuna.logging.get_verbosity()
+    with self.assertNoLogs("optuna", logging.INFO):
+      self._load().study("space")
+      fitted(self.create_tempdir().full_path, iterations=1, epochs=1)
+    self.assertEqual(before, optuna.logging.get_verbosity())
+
+  @parameterized.named_parameters(
+      ("lost", lambda trial: keras.Sequential([
+          L.Dense(trial.suggest_int("width_0", 2, 9), "tanh"), L.Dense(1)]),
+       "which the function no longer takes"),
+      ("narrow", lambda trial: space(_Narrow(trial)),
+       r"trial \d of models\['space'\] has rate=0.*, and the function takes "
+       "FloatDistribution"),
+      ("new", lambda trial: trial.suggest_int("more", 1, 2) and space(trial),
+       r"trial \d of models\['space'\] fails .*'more' is not found"),
+      ("activation", lambda trial: _with_relu(space(trial)),
+       r"trial \d of models\['space'\] makes another model"),
+      ("line", line, r"models\['space'\] makes another model"))
+  def test_another_function(self, function, expected):
+    with self.assertRaisesRegex(
+        ValueError, f"has a search with something else: .*{expected}"):
+      fitted(self.folder, {"space": function, "line": line},
+             trials=None if function is line else _TRIALS)
+
+  def test_a_wider_space(self):
+    """What was proposed can be made by the function of now."""
+    def wider(trial):
+      return space(_Wider(trial))
+
+    folder = self._copy()
+    search = fitted(folder, {"space": wider, "line": line}, iterations=3)
+    self.assertLen(search.study("space").trials, 3 * _TRIALS)
+
+  @parameterized.parameters(
+      ({}, {"trials": None}, r"trials=None: models\['space'\] takes an argum"),
+      ({"models": {"line": line}}, {}, "trials=3: expected None, because no"),
+      ({}, {"trials": 0}, "trials=0: expected an int of at least 1"),
+      ({"models": {"two": lambda trial, size: None}}, {},
+       r"models\['two'\]: missing a required argument: 'size': expected a "),
+      ({"models": {"a #1": line}}, {}, "models has the name 'a #1'"),
+      ({"sampler": optuna.samplers.RandomSampler()}, {},
+       "^sampler=.*: expected a function from a seed to a new sampler"),
+      ({"models": {"a": lambda trial: 3}}, {},
+       r"trial 1 of models\['a'\] returned 3: expected a model of Keras 3"),
+      ({"models": {"space": lambda trial: trial.suggest_categorical(
+          "layer", [L.Dense(1)]) and line()}}, {},
+       r"trial 1 of models\['space'\] has a hyperparameter that cannot be"))
+  def test_mistakes(self, search, fit, expected):
+    folder = self.create_tempdir().full_path
+    search = dict(search)
+    with self.assertRaisesRegex((TypeError, ValueError), expected) as caught:
+      fitted(folder, search.pop("models", None), search, **fit)
+    self.assertLen(str(caught.exception).splitlines(), 1)
+    self.assertNotIn("networks", os.listdir(folder))
+
+  def test_another_range_in_a_later_trial(self):
+    make = lambda trial: trial.suggest_categorical(
+        "kind", [1, 2 + trial.number]) and line()
+    with self.assertRaisesRegex(
+        ValueError, r"^trial 2 of models\['a'\] fails to make its model: "
+        "ValueError: CategoricalDistribution does not support dynamic value"):
+      fitted(self.create_tempdir().full_path, {"a": make})
+
+  def test_without_optuna(self):
+    with mock.patch.dict("sys.modules", {"optuna": None}):
+      with self.assertRaisesRegex(
+          ModuleNotFoundError, r"^models\['space'\] takes a trial of Optuna, "
+          r'which is not installed: expected the extra "trials", as in pip '
+          r"install adanet-distributed\[trials\].$"):
+        fitted(self.create_tempdir().full_path)
+      fitted(self.create_tempdir().full_path, {"line": line}, trials=None,
+             epochs=1)
+
+
+class _Narrow:
+  """Suggests rates of a part of the range."""
+
+  def __init__(self, trial):
+    self._trial = trial
+
+  def suggest_int(self, *args):
+    return self._trial.suggest_int(*args)
+
+  def suggest_float(self, name, low, high, log):
+    del high
+    return self._trial.suggest_float(name, low, 2e-3, log=log)
+
+
+class _Wider(_Narrow):
+
+  def suggest_float(self, name, low, high, log):
+    return self._trial.suggest_float(name, low / 2, high, log=log)
+
+
+def _with_relu(model):
+  model.layers[0].activation = keras.activations.relu
+  return model
+
+
+if __name__ == "__main__":
+  absltest.main()
