@@ -6,6 +6,10 @@
 and KerasTuner's Hyperband. All sides get the same rows, as arrays, in batches
 of 32, the same models, and Adam; nothing else is said that has a default. Two
 rows are of five times the compute: in folds, and in iterations.
+
+Instead of the nine models, trials take hyperparameters: those that
+`EnsembleSearch` has Optuna propose, beside KerasTuner's `BayesianOptimization`
+and Optuna with `Model.fit`. All have the same space and as many trials.
 """
 
 import functools
@@ -23,19 +27,30 @@ from benchmarks import value_task
 import numpy as np
 
 COLUMN = "keras_task"
+BEST = "the best trial alone"
 SEARCH = "EnsembleSearch.fit"
 FOLDS = "EnsembleSearch.fit, folds=5"
 ITERATIONS = "EnsembleSearch.fit, iterations=5"
 LOOP = "Model.fit, EarlyStopping, selection by hand"
 HYPERBAND = "Hyperband, by default"
 ALL_BRACKETS = "Hyperband, all brackets"
+TWICE = "EnsembleSearch.fit, iterations=2"
+TRIALS = "EnsembleSearch.fit, trials=6, iterations=3"
+BAYESIAN = "BayesianOptimization, 18 trials"
+OPTUNA = "Optuna and Model.fit, 18 trials"
 
 _BATCH_SIZE, _EPOCHS, _PATIENCE = 32, 1000, 5
 _HELD_OUT = .2  # Of x, y: what `fit` of both sides holds out if it is asked to.
 # With the nine models alone, Hyperband ends as soon as it has tried each.
 _TRIES = 100
 
+_TRIALS, _ITERATIONS = 6, 3
+
 _LIMIT_OF_CPU = .6
+# Of the loss of trials: in that of nine models twice, of their best trial, and
+# of the other searches. And of the CPU time of the other searches.
+_LIMIT_OF_TRIALS, _LIMIT_OF_BEST = .85, .96
+_LIMIT_OF_TUNED, _LIMIT_OF_TUNED_CPU = .93, .7
 _LIMIT_OF_FOLDS = 1.02  # Of the loss, in that of one held-out part.
 # Tasks of few rows, where folds are worth the most; the limit of their mean.
 _SMALL, _LIMIT_OF_SMALL = ("digits", "cancer", "diabetes"), .9
@@ -117,16 +132,49 @@ def _compiled(data, size):
   return model
 
 
+def _network(data, choose_int, choose_float, choose):
+  """Returns a compiled model with hyperparameters.
+
+  Args:
+    data: `value_data.Data`.
+    choose_int: function of a name and the least and the greatest int.
+    choose_float: the same of floats, in the logarithm.
+    choose: function of a name and a list.
+  """
+  layers = []
+  drop = choose("drop", [0., .1, .2, .3, .4, .5])
+  activation = choose("activation", ["relu", "elu", "tanh"])
+  is_normalized = choose("is_normalized", [False, True])
+  for i in range(choose_int("depth", 1, 3)):
+    layers.append(keras.layers.Dense(choose_int(f"width_{i}", 16, 256)))
+    if is_normalized:
+      layers.append(keras.layers.BatchNormalization())
+    layers += [keras.layers.Activation(activation), keras.layers.Dropout(drop)]
+  model = keras.Sequential([*layers, keras.layers.Dense(data.num_classes or 1)])
+  model.compile(keras.optimizers.AdamW(
+      choose_float("rate", 1e-4, 1e-2),
+      weight_decay=choose_float("decay", 1e-5, 1e-1)), _loss(data))
+  return model
+
+
+def _tried(data, trial):
+  """Returns the network of a trial of Optuna."""
+  return _network(
+      data, functools.partial(trial.suggest_int, log=True),
+      functools.partial(trial.suggest_float, log=True),
+      trial.suggest_categorical)
+
+
 def _search(job, folder, unused_executor, **fit):
-  """Searches with this project."""
+  """Searches with this project: the nine models, or trials."""
   data = value_data.load(job.task, job.seed)
+  models = {"trial": lambda trial: _tried(data, trial)} if "trials" in fit else {
+      name: functools.partial(value_task.network, *size, data.num_classes or 1)
+      for name, size in value_task.models(job.num_models).items()}
   # The seed and the directory have a default too, which a benchmark has no use
   # for: another one at each run.
   search = adanet.EnsembleSearch(
-      {name: functools.partial(
-          value_task.network, *size, data.num_classes or 1)
-       for name, size in value_task.models(job.num_models).items()},
-      _loss(data), directory=folder, seed=job.seed)
+      models, _loss(data), directory=folder, seed=job.seed)
   search.fit(*_omit_test(data), **(
       {} if job.epochs is None else {"epochs": job.epochs}), **fit)
   model = search.model
@@ -136,8 +184,11 @@ def _search(job, folder, unused_executor, **fit):
     return {network.name: len(network.epochs) * -(-rows // _BATCH_SIZE)
             for network in search.history.networks}
 
+  best = search.network(search.history.rows()[1]["name"])
   return value_task.SearchOutcome(len(search.history.networks), {
-      "": lambda: _predicted(model, data.features["test"])}, steps)
+      "": lambda: _predicted(model, data.features["test"]), **({
+          BEST: lambda: _predicted(best, data.features["test"])}
+          if "trials" in fit else {})}, steps)
 
 
 def _loop(job, unused_folder, unused_executor):
@@ -194,6 +245,53 @@ def _hyperband(job, folder, unused_executor, tries=1):
       "": lambda: _predicted(model, data.features["test"])})
 
 
+def _bayesian(job, folder, unused_executor):
+  """Searches with KerasTuner: each trial is a `Model.fit`."""
+  import keras_tuner  # pylint: disable=g-import-not-at-top
+  shuffle_each_epoch()
+  data = value_data.load(job.task, job.seed)
+  x, y, held_out = _divided(*_omit_test(data))
+  tuner = keras_tuner.BayesianOptimization(
+      lambda hp: _network(
+          data, functools.partial(hp.Int, sampling="log"),
+          functools.partial(hp.Float, sampling="log"), hp.Choice),
+      objective="val_loss", max_trials=_TRIALS * _ITERATIONS, seed=job.seed,
+      directory=folder)
+  tuner.search(x, y, validation_data=held_out, epochs=job.epochs or _EPOCHS,
+               verbose=0, callbacks=[keras.callbacks.EarlyStopping(
+                   patience=_PATIENCE, restore_best_weights=True)])
+  model, = tuner.get_best_models(1)
+  return value_task.SearchOutcome(len(tuner.oracle.trials), {
+      "": lambda: _predicted(model, data.features["test"])})
+
+
+def _optuna(job, unused_folder, unused_executor):
+  """Searches with Optuna's default: each trial is a `Model.fit`."""
+  import optuna  # pylint: disable=g-import-not-at-top
+  shuffle_each_epoch()
+  data = value_data.load(job.task, job.seed)
+  x, y, held_out = _divided(*_omit_test(data))
+  best = []
+
+  def objective(trial):
+    model = _tried(data, trial)
+    losses = model.fit(
+        x, y, epochs=job.epochs or _EPOCHS, verbose=0, validation_data=held_out,
+        callbacks=[keras.callbacks.EarlyStopping(
+            patience=_PATIENCE, restore_best_weights=True)]
+    ).history["val_loss"]
+    if not best or min(losses) < best[0]:
+      best[:] = [min(losses), model]
+    return min(losses)
+
+  optuna.logging.set_verbosity(optuna.logging.WARNING)
+  study = optuna.create_study(
+      sampler=optuna.samplers.TPESampler(seed=job.seed))
+  study.optimize(objective, n_trials=_TRIALS * _ITERATIONS)
+  return value_task.SearchOutcome(len(study.trials), {
+      "": lambda: _predicted(best[1], data.features["test"])})
+
+
 _TUNED = {"package": "keras_tuner"}
 
 WAYS = {
@@ -203,7 +301,12 @@ WAYS = {
     LOOP: value_task.Way(_loop),
     HYPERBAND: value_task.Way(_hyperband, **_TUNED),
     ALL_BRACKETS: value_task.Way(
-        functools.partial(_hyperband, tries=_TRIES), **_TUNED)}
+        functools.partial(_hyperband, tries=_TRIES), **_TUNED),
+    TWICE: value_task.Way(functools.partial(_search, iterations=2)),
+    TRIALS: value_task.Way(functools.partial(
+        _search, trials=_TRIALS, iterations=_ITERATIONS), ("", BEST)),
+    BAYESIAN: value_task.Way(_bayesian, **_TUNED),
+    OPTUNA: value_task.Way(_optuna, package="optuna")}
 
 
 def run(job: KerasJob) -> Dict[str, Any]:
@@ -264,6 +367,8 @@ def _row(task, way, results):
       "scores": [result["scores"][""] for result in results],
       "all_cpu_secs": [result["cpu_secs"] for result in results],
       "steps_of_networks": [result["steps"] for result in results],
+      "best_losses": [result["losses"][BEST] for result in results
+                      if BEST in result["losses"]],
       "limits": {}}
   for key in ("cpu_secs", "wall_secs", "networks"):
     row[key] = statistics.mean(result[key] for result in results)
@@ -302,6 +407,29 @@ def _bars_of_task(task, rows):
       behind(HYPERBAND, 0.), behind(ALL_BRACKETS, 0.)]
 
 
+def _bars_of_trials(by_task):
+  """Returns the bars of trials, over all tasks and seeds."""
+
+  def ratio(key, other, other_key, what, limit):
+    pairs = [pair for rows in by_task.values()
+             for pair in zip(rows[TRIALS][key], rows[other][other_key])]
+    return program.Bar(
+        f"{what}: the geometric mean of {len(pairs)} searches",
+        statistics.geometric_mean([a / b for a, b in pairs]), limit)
+
+  return [
+      ratio("losses", TWICE, "losses", f"loss of {TRIALS}, in that of {TWICE}",
+            _LIMIT_OF_TRIALS),
+      ratio("losses", TRIALS, "best_losses",
+            f"loss of {TRIALS}, in that of {BEST}", _LIMIT_OF_BEST),
+      *(bar for other in (BAYESIAN, OPTUNA) for bar in (
+          ratio("losses", other, "losses",
+                f"loss of {TRIALS}, in that of {other}", _LIMIT_OF_TUNED),
+          ratio("all_cpu_secs", other, "all_cpu_secs",
+                f"CPU time of {TRIALS}, in that of {other}",
+                _LIMIT_OF_TUNED_CPU)))]
+
+
 def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
   """Returns the bars of those rows that are of this module."""
   by_task = value_task.by_task(all_rows, COLUMN)
@@ -314,7 +442,7 @@ def bars(all_rows: Iterable[Dict[str, Any]]) -> List[program.Bar]:
         "loss of folds=5, in that of one held-out part: the geometric mean of "
         f"{', '.join(_SMALL)}", statistics.geometric_mean(ratios),
         _LIMIT_OF_SMALL))
-  return bar_list
+  return bar_list + (_bars_of_trials(by_task) if by_task else [])
 
 
 # From the palette of Okabe and Ito.
@@ -322,6 +450,10 @@ _MARKS = {SEARCH: {"color": "#0072B2", "marker": "*", "markersize": 15},
           FOLDS: {"color": "#0072B2", "marker": "P", "markersize": 10},
           ITERATIONS: {"color": "#0072B2", "marker": "X", "markersize": 10},
           LOOP: {"color": "#009E73", "marker": "D", "markersize": 7},
+          TWICE: {"color": "#0072B2", "marker": "x", "markersize": 7},
+          TRIALS: {"color": "#D55E00", "marker": "*", "markersize": 15},
+          BAYESIAN: {"color": "#E69F00", "marker": "o", "markersize": 7},
+          OPTUNA: {"color": "#E69F00", "marker": "^", "markersize": 7},
           HYPERBAND: {"color": "#CC79A7", "marker": "s", "markersize": 7},
           ALL_BRACKETS: {"color": "#CC79A7", "marker": "s", "markersize": 11,
                          "markerfacecolor": "none"}}

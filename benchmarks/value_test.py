@@ -57,7 +57,9 @@ def _keras_rows(losses, secs, steps=(4, 6, 2)):
     results[job] = {
         "cpu_secs": secs.get(job.way, (10., 10., 10.))[job.seed],
         "wall_secs": 3., "networks": 3, "scores": {"": .9},
-        "losses": {"": losses.get(job.way, (.5, .5, .5))[job.seed]},
+        "losses": {choice: losses.get(
+            choice or job.way, (.5, .5, .5))[job.seed]
+                   for choice in value_keras.WAYS[job.way].choices},
         "steps": None if tunes else dict(enumerate(steps))}
   return value_keras.rows(_KERAS, 3, results)
 
@@ -168,8 +170,17 @@ class ValueBenchmarkTest(parameterized.TestCase):
                (-.2, 0.), (.2, 0.)]
     np.testing.assert_allclose(
         2 * of_task + [(.5**(1 / 3), .9)],
-        [(bar.measured, bar.limit) for bar in value_keras.bars(rows)])
-    self.assertLen(value.bars(rows), 13)
+        [(bar.measured, bar.limit) for bar in value_keras.bars(rows)[:-6]])
+    self.assertLen(value.bars(rows), 13 + 6)
+
+  def test_bars_of_trials(self):
+    rows = _keras_rows(
+        {value_keras.TRIALS: (.2, .4, .8), value_keras.TWICE: (.4,) * 3,
+         value_keras.BEST: (.8,) * 3, value_keras.BAYESIAN: (.1,) * 3},
+        {value_keras.OPTUNA: (5., 10., 20.)})
+    np.testing.assert_allclose(
+        [(1., .85), (.5, .96), (4., .93), (1., .7), (.8, .93), (1., .7)],
+        [(bar.measured, bar.limit) for bar in value_keras.bars(rows)[-6:]])
 
   @parameterized.parameters([(4, 6)], [(4, 0, 2)])
   def test_refuses_searches_of_keras_users_without_steps(self, steps):

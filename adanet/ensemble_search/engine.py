@@ -143,7 +143,9 @@ class SearchEngine:
     return network
 
   def _end(self, network, record):
-    if self.ended is not None:
+    # No other network has the architecture of a trial, but for folds.
+    if self.ended is not None and (len(self.splits) > 1 or
+                                   not network.task.key.trial):
       self.ended.add(network.task.key.maker, network)
     return network.task.key, record
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `splits` divides the rows of x, `proposals` says what
-trains, `engine` has networks train, `network` takes batches of `rows` to the model's own training step
-(`rows.Steps`), and `ensemble_model` selects the networks and builds
-`search.model`. Before, `preflight` finds what does not fit.
+The path of the data: `arrays` and `data` read x, `splits` divides its rows,
+`engine` has networks train, `network` takes batches of `rows` to the model's
+own training step (`rows.Steps`), and `ensemble_model` selects the networks and
+builds `search.model`. `proposals` says what trains in an iteration, and
+`preflight` finds what does not fit before the first step.
 """
 
 import random
@@ -247,16 +248,15 @@ class EnsembleSearch:
       RuntimeError: a worker of `executor` died.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
     """
-    for name, value, least in (
-        ("batch_size", batch_size, 1), ("epochs", epochs, 1),
-        ("patience", patience, 1), ("iterations", iterations, 1)):
-      arguments_lib.check_count(name, value, least)
-    for name, value, least in (
-        ("trials", trials, 1), ("max_members", max_members, 1),
-        ("parallel", parallel, 1),
-        ("folds", None if hasattr(folds, "__iter__") else folds, 2)):
-      if value is not None:
-        arguments_lib.check_count(name, value, least)
+    for name, count in (("batch_size", batch_size), ("epochs", epochs),
+                        ("patience", patience), ("iterations", iterations)):
+      arguments_lib.check_count(name, count)
+    for name, limit in (("trials", trials), ("max_members", max_members),
+                        ("parallel", parallel)):
+      if limit is not None:
+        arguments_lib.check_count(name, limit)
+    if folds is not None and not hasattr(folds, "__iter__"):
+      arguments_lib.check_count("folds", folds, 2)
     arguments_lib.check_limits(max_seconds, verbose)
     compared = arguments_lib.read_monitor(monitor, mode)
     proposals.check_trials(trials, self._models)
@@ -266,8 +266,8 @@ class EnsembleSearch:
     executor = workers.check_executor(executor)
     if executor is not None and parallel is not None:
       raise ValueError(f"parallel={parallel} and executor are both given: "
-                       "expected one of them. The executor has so many workers "
-                       "as it was made with.")
+                       "expected one of them. An executor has its own number of "
+                       "workers.")
     models_lib.check_callbacks(callbacks)
     stop = engine_lib.Stop(max_seconds)
     if self._path is None:

@@ -90,10 +90,10 @@ class Preflight:
     self._arguments = arguments
     self._has_executor = has_executor
     self._variables = _OuterVariables()
-    self._first = None  # The first network, and its predictions.
-    self._compiled = None  # See _compare_loss.
-    self._output_names = []
-    self._makers = set()  # Those that were checked.
+    self._first: Any = None  # The first network, and its predictions.
+    self._compiled: Any = None  # See _compare_loss.
+    self._output_names: list = []
+    self._makers: set[str] = set()  # Those that were checked.
 
   def check(self, tasks: list[network_lib.NetworkTask]) -> None:
     """Builds a network of each function or trial, and checks the network.

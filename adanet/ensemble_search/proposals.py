@@ -80,7 +80,7 @@ def _import_optuna(owner: str) -> Any:
 
 
 @contextlib.contextmanager
-def _quiet(optuna) -> Iterator[None]:
+def _quiet(optuna: Any) -> Iterator[None]:
   """Leaves out that a study begins, and that options are experimental."""
   verbosity = optuna.logging.get_verbosity()
   optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -115,7 +115,11 @@ class Proposer:
     self._folds = folds
     self._sampler = sampler
     self._trials = trials
-    self._recorded = directory.trials()
+    # Where nothing has trained, another function may be given. The same one
+    # is proposed the same trials.
+    trained = {(key.function, key.iteration) for key in directory.keys()}
+    self._recorded = [trial for trial in directory.trials()
+                      if (trial.function, trial.iteration) in trained]
 
   def _tasks(self, iteration, name, trial=None):
     return [self._example._replace(
@@ -231,7 +235,7 @@ class Proposer:
     A function whose code is as before makes one of its trials again, and any
     other function all of its trials.
     """
-    texts = []
+    texts: list[str] = []
     for name, function in self._functions.items():
       records = [record for record in self._recorded
                  if record.function == name and record.architecture]
@@ -298,7 +302,7 @@ def repeated_functions(directory: files.Directory, tasks: list, later: list
     tasks: list of `NetworkTask`, of the first iteration.
     later: list of `NetworkTask`, of the same networks of the second iteration.
   """
-  are_same = {}
+  are_same: dict[str, bool] = {}
   for pair in zip(tasks, later):
     record, again = (directory.folder(task.key).finished_record()
                      for task in pair)
@@ -337,6 +341,8 @@ def build_study(directory: files.Directory, monitor: files.Monitor,
     study = optuna.create_study(
         sampler=sampler, study_name=name, direction={
             "min": "minimize", "max": "maximize"}[monitor.mode])
+  read = functools.lru_cache(None)(optuna.distributions.json_to_distribution)
+  frozen = []
   for trial in trials:
     if trial.function != name:
       continue
@@ -344,10 +350,11 @@ def build_study(directory: files.Directory, monitor: files.Monitor,
     state = (states.PRUNED if not trial.architecture else
              states.RUNNING if value is None else
              states.COMPLETE if value == value else states.FAIL)
-    study.add_trial(optuna.trial.create_trial(
+    frozen.append(optuna.trial.create_trial(
         state=state, value=value if state == states.COMPLETE else None,
         params=trial.hyperparameters, distributions={
-            parameter: optuna.distributions.json_to_distribution(text)
+            parameter: read(text)
             for parameter, text in trial.distributions.items()},
         user_attrs=trial.attributes))
+  study.add_trials(frozen)
   return study

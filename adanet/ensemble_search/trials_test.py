@@ -199,6 +199,15 @@ class TrialsTest(parameterized.TestCase):
                   "proposed before", logs.output[0])
     self.assertLen(search.history.networks, 2 * (_TRIALS + 1) + 2)
 
+  def test_another_function_before_anything_has_trained(self):
+    folder = self.create_tempdir().full_path
+    with self.assertRaisesRegex(ValueError, r"^trial 1 of models\['space'\]"):
+      fitted(folder, {"space": lambda trial: space(trial) and keras.Sequential([
+          keras.Input([trial.suggest_int("size", 5, 5)]), L.Dense(1)])})
+    self.assertLen(files.Directory(folder).trials(), _TRIALS)
+    fitted(folder, {"space": space, "line": line})
+    np.testing.assert_equal(self.figures, _figures(fitted(folder)))
+
   def test_folds(self):
     search = fitted(self.create_tempdir().full_path, {"space": space}, folds=2)
     members = search.history.members

@@ -101,7 +101,7 @@ class WheelTest(parameterized.TestCase):
         [("absl-py", None), ("cloudpickle", None), ("numpy", None),
          ("rich", None), ("six", None), ("distributed", "dask"),
          ("matplotlib", "plot"), ("tensorflow", "tensorflow"),
-         ("tensorflow-cpu", "tensorflow-cpu")],
+         ("tensorflow-cpu", "tensorflow-cpu"), ("optuna", "trials")],
         [requirement.match(line).groups()
          for line in self.metadata.get_all("Requires-Dist")])
 
