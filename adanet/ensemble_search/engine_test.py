@@ -404,7 +404,16 @@ class EngineTest(parameterized.TestCase):
       self.assertLen(search.history.members, sum(
           bool(record.ended) for record in records))
       self.assertTrue(np.isfinite(search.model.predict(X, verbose=0)).all())
-    self._check(fitted(folder, **fit), **fit)
+    with mock.patch.object(
+        network.Network, "end_check", autospec=True,
+        side_effect=network.Network.end_check) as end_check:
+      search = fitted(folder, **fit)
+    # No epoch trains twice.
+    self.assertEqual(
+        *(sum(len(record.epochs) for record in networks) + calls
+          for networks, calls in ((records, end_check.call_count),
+                                  (search.history.networks, 0))))
+    self._check(search, **fit)
 
   @level.gate
   def test_max_seconds_on_a_pool(self):
@@ -432,6 +441,7 @@ class EngineTest(parameterized.TestCase):
         self.create_tempdir().full_path, parallel=1, callbacks=lambda: [
             keras.callbacks.LambdaCallback(
                 on_train_begin=lambda logs: heard.append("begin"),
+                on_epoch_end=lambda epoch, logs: time.sleep(.3),
                 on_train_end=lambda logs: heard.append("end"))])
     self.assertEqual(["begin", "end"] * 2, heard)
     self._check(search)

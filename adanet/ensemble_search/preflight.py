@@ -265,7 +265,9 @@ def check_recorded_loss(directory: files.Directory, judge: ensemble_model.Judge
     for network in member["networks"]:
       key = files.NetworkKey(*network["network"])
       folder = directory.folder(key)
-      if folder.finished_record() is None:
+      record = folder.finished_record()
+      # A network that was out of time may have trained on since.
+      if record is None or network["epochs"] != len(record.epochs):
         continue
       predictions = folder.predictions()
       before, now = network["values"]["val_loss"], judge.values(

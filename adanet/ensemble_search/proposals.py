@@ -117,9 +117,9 @@ class Proposer:
     self._trials = trials
     # Where nothing has trained, another function may be given. The same one
     # is proposed the same trials.
-    trained = {(key.function, key.iteration) for key in directory.keys()}
+    last = {key.function: key.iteration for key in directory.keys()}
     self._recorded = [trial for trial in directory.trials()
-                      if (trial.function, trial.iteration) in trained]
+                      if trial.iteration <= last.get(trial.function, -1)]
 
   def _tasks(self, iteration, name, trial=None):
     return [self._example._replace(

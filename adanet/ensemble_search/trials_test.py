@@ -11,6 +11,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
@@ -172,6 +173,26 @@ class TrialsTest(parameterized.TestCase):
       fitted(folder)
     np.testing.assert_equal(self.figures, _figures(fitted(folder)))
 
+  def test_killed_after_networks_that_were_out_of_time(self):
+    """Trials are proposed by the values of networks that have ended."""
+    fit = {"models": {"space": space}, "trials": 2, "parallel": 2}
+    folder = self.create_tempdir().full_path
+    checked = set()
+    end_check = network_lib.Network.end_check
+    with mock.patch.object(
+        network_lib.Network, "end_check",
+        lambda self: (end_check(self), checked.add(self.task.key))), (
+            mock.patch.object(
+                engine.Stop, "is_set", lambda self: len(checked) > 1)):
+      search = fitted(folder, max_seconds=60, **fit)
+    self.assertLen(search.history.members, 2)
+    with mock.patch.object(
+        ensemble_search.ensemble_model, "select_ensemble",
+        side_effect=_Killed), self.assertRaises(_Killed):
+      fitted(folder, **fit)
+    np.testing.assert_equal(*(_figures(fitted(path, **fit)) for path in (
+        folder, self.create_tempdir().full_path)))
+
   def test_nothing_is_traced_where_nothing_is_left(self):
     with mock.patch.object(network_lib, "Network", side_effect=ValueError):
       np.testing.assert_equal(self.figures, _figures(fitted(self._copy())))
@@ -246,6 +267,23 @@ class TrialsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "^models: their functions have "
                                 "pruned all trials"):
       fitted(self.create_tempdir().full_path, {"space": prunes_all})
+
+  def test_a_round_without_networks(self):
+    asked = []
+
+    def prunes(trial):
+      model = space(trial)
+      asked.append(trial.number)
+      if _TRIALS <= trial.number < 2 * _TRIALS:
+        raise optuna.TrialPruned()
+      return model
+
+    folder = self.create_tempdir().full_path
+    search = fitted(folder, {"space": prunes}, iterations=3)
+    self.assertLen(search.history.networks, 2 * _TRIALS)
+    asked.clear()
+    fitted(folder, {"space": prunes}, iterations=3)
+    self.assertEqual([3 * _TRIALS - 1], asked)  # To compare it.
 
   def test_nan_is_told_as_failed(self):
     def make(trial):
