@@ -192,11 +192,11 @@ class EnsembleSearch:
       class_weight: dict from class to weight, for models with one output. The
         weights also apply to the loss of held-out rows without sample weights.
       monitor: str, the value by which networks stop and keep their best
-        weights, the ensemble is selected, and trials are compared: "val_loss",
-        or "val_" and a metric of the search, which each model needs. Where two
-        ensembles have the same value, the lower `val_loss` wins.
+        weights, the ensemble is selected, and trials are compared: `val_loss`,
+        or a metric of the search such as `val_auc`, which each model needs.
+        Where two ensembles have the same value, the lower `val_loss` wins.
       mode: "min" or "max", as in `keras.callbacks.EarlyStopping`; required
-        where `monitor` is not "val_loss".
+        where `monitor` is not `val_loss`.
       patience: int, the number of epochs without improvement after which a
         network stops.
       iterations: int, how many times to train all models, over all calls. The
