@@ -24,6 +24,15 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
                      f"at least {least}.")
 
 
+def check_folds(folds: Any) -> None:
+  """Raises a ValueError if `folds` is no int, no pairs and not None."""
+  if hasattr(folds, "split") and not isinstance(folds, str):
+    raise ValueError(f"folds={messages.describe(folds)} is a splitter: expected "
+                     "its pairs, such as folds=splitter.split(x, y).")
+  if folds is not None and not hasattr(folds, "__iter__"):
+    check_count("folds", folds, 2)
+
+
 def check_seed(seed: Any) -> None:
   """Raises a ValueError if `seed` is neither None nor a seed of NumPy."""
   if seed is not None and (isinstance(seed, bool) or not isinstance(

@@ -255,8 +255,7 @@ class EnsembleSearch:
                         ("parallel", parallel)):
       if limit is not None:
         arguments_lib.check_count(name, limit)
-    if folds is not None and not hasattr(folds, "__iter__"):
-      arguments_lib.check_count("folds", folds, 2)
+    arguments_lib.check_folds(folds)
     arguments_lib.check_limits(max_seconds, verbose)
     compared = arguments_lib.read_monitor(monitor, mode)
     proposals.check_trials(trials, self._models)
@@ -327,11 +326,15 @@ class EnsembleSearch:
     """Trains the networks that have not ended, and selects the ensemble."""
     directory = engine.directory
     judge = None
+    find_repeated = lambda: proposals.repeated_functions(
+        directory, *map(proposer.tasks_of_functions, range(2)))
     repeated = []  # Functions.
     for iteration in range(iterations):
       tasks = proposer.propose(iteration)
       if not tasks or iteration < iterations - 1 and proposals.is_judged(
           directory, tasks):
+        if iteration == 1:  # Of an earlier call.
+          repeated = find_repeated()
         continue
       checks.check([task for i in range(iterations)
                     for task in proposer.tasks_of_functions(i)] + [
@@ -358,8 +361,7 @@ class EnsembleSearch:
       if engine.stop.is_set():
         break
       if iteration == 1:
-        repeated = proposals.repeated_functions(
-            directory, *map(proposer.tasks_of_functions, range(2)))
+        repeated = find_repeated()
     if judge is None and directory.read(files.ENSEMBLE) is None:
       raise ValueError("models: their functions have pruned all trials: expected "
                        "a model of at least one.")

@@ -447,9 +447,12 @@ class Directory:
   def stop(self, reason: str = "") -> None:
     """Tells the workers of an executor to stop at their next call.
 
-    With `TIME` as the reason, networks write their best epochs, too.
+    With `TIME` as the reason, networks write their best epochs, too. The first
+    reason stays.
     """
-    (self.path / "stop").write_text(reason)
+    if not self.is_stopping():
+      with atomic_write(self.path / "stop") as temporary:
+        temporary.write_text(reason)
 
   def is_stopping(self) -> bool:
     """Returns whether the search was told to stop."""

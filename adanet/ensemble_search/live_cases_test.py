@@ -285,6 +285,14 @@ class LiveCasesTest(parameterized.TestCase):
         [network.name for network in search.history.networks])
     np.testing.assert_equal(
         seeded().get_weights(), search.network("seeded").get_weights())
+    # The first two may be of an earlier call.
+    folder = self.create_tempdir().full_path
+    for iterations in (2, 4):
+      search = ensemble_search.EnsembleSearch(
+          {"seeded": seeded, "free": free}, "mse", directory=folder, seed=1)
+      search.fit(_X, _Y, epochs=1, iterations=iterations, verbose=0)
+    self.assertNotIn("seeded (3)", [
+        network.name for network in search.history.networks])
 
   @parameterized.named_parameters(level.first([
       ("sequence", _R.randint(1, 9, [100, 7]), (1,), lambda: keras.Sequential([

@@ -218,6 +218,8 @@ _MISTAKES = {
     "parallel_executor": (
         {}, {"parallel": 2, "executor": futures.ThreadPoolExecutor(1)},
         "parallel=2 and executor are both given: expected one of them"),
+    "splitter": ({}, {"folds": mock.Mock(["split"])},
+                 " is a splitter: expected its pairs, such as folds="),
     "pairs": ({}, {"folds": "ab"}, "folds[0]='a': expected pairs of arrays"),
     "no_pairs": ({}, {"folds": []}, "folds has no pairs: expected pairs of"),
     "floats": ({}, {"folds": [([.5], [1])]}, "folds[0]=([0.5], [1]): expected"),

@@ -53,6 +53,22 @@ class _LastCallback(keras.callbacks.Callback):
     self.logs = logs
 
 
+def import_optuna(owner: str) -> Any:
+  """Returns the package `optuna`, which `owner` needs.
+
+  Raises:
+    ModuleNotFoundError: Optuna is not installed.
+  """
+  try:
+    import optuna  # pylint: disable=g-import-not-at-top
+  except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"{owner} takes a trial of Optuna, which is not installed: expected the "
+        "extra \"trials\", as in pip install 'adanet-distributed[trials]'."
+    ) from error
+  return optuna
+
+
 class NetworkTask(NamedTuple):
   """What to train.
 
@@ -95,9 +111,9 @@ class NetworkTask(NamedTuple):
     """Returns a new model, compiled."""
     function = self.function
     if self.hyperparameters is not None:
-      from optuna import trial  # pylint: disable=g-import-not-at-top
-      function = functools.partial(function, trial.FixedTrial(
-          self.hyperparameters, self.key.trial - 1))
+      function = functools.partial(function, import_optuna(
+          self.owner).trial.FixedTrial(
+              self.hyperparameters, self.key.trial - 1))
     return models.build_model(
         self.owner, function, self.arguments, self.copies)
 

@@ -23,9 +23,6 @@ from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.tf_compat import seeds
 
-_EXTRA = ("{} takes a trial of Optuna, which is not installed: expected the "
-          "extra \"trials\", as in pip install adanet-distributed[trials].")
-
 
 def check_sampler(sampler: Any) -> None:
   """Raises a TypeError if `sampler` is no function of a seed, and not None."""
@@ -58,7 +55,7 @@ def check_trials(trials: int | None, functions: dict[str, Any]) -> None:
         f"trials={trials}: expected None, because no function in models takes "
         "a trial of Optuna as its argument, such as def make(trial).")
   if spaces:
-    _import_optuna(files.NetworkKey(0, 0, spaces[0]).owner)
+    network_lib.import_optuna(files.NetworkKey(0, 0, spaces[0]).owner)
 
 
 def has_space(function: Any) -> bool:
@@ -69,14 +66,6 @@ def has_space(function: Any) -> bool:
 def sampler_seed(seed: int, iteration: int, function: str) -> int:
   """Returns the seed of a sampler, from the seed of the search."""
   return zlib.crc32(f"{seed}/{iteration}/{function}".encode()) & 0x7fffffff
-
-
-def _import_optuna(owner: str) -> Any:
-  try:
-    import optuna  # pylint: disable=g-import-not-at-top
-  except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(_EXTRA.format(owner)) from error
-  return optuna
 
 
 @contextlib.contextmanager
@@ -175,7 +164,7 @@ class Proposer:
 
   def _ask(self, name, iteration):
     """Returns the `TrialRecord`s that Optuna proposes for an iteration."""
-    optuna = _import_optuna(files.NetworkKey(0, 0, name).owner)
+    optuna = network_lib.import_optuna(files.NetworkKey(0, 0, name).owner)
     seed = sampler_seed(self._example.seed, iteration, name)
     with _quiet(optuna):
       study = build_study(
@@ -251,7 +240,7 @@ class Proposer:
     """Returns in words how a trial differs from what it was, or ""."""
     key = files.NetworkKey(
         record.iteration, 0, record.function, trial=record.number)
-    optuna = _import_optuna(key.owner)
+    optuna = network_lib.import_optuna(key.owner)
     trial = optuna.trial.FixedTrial(record.hyperparameters, record.number - 1)
     try:
       with warnings.catch_warnings():
@@ -331,7 +320,7 @@ def build_study(directory: files.Directory, monitor: files.Monitor,
     trials: list of `TrialRecord`; those of other functions are left out.
     sampler: of the study; None for Optuna's default.
   """
-  optuna = _import_optuna(files.NetworkKey(0, 0, name).owner)
+  optuna = network_lib.import_optuna(files.NetworkKey(0, 0, name).owner)
   states = optuna.trial.TrialState
   values = {}
   for member in (directory.read(files.ENSEMBLE) or {"members": []})["members"]:

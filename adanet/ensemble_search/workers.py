@@ -513,7 +513,8 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
     record = network.train(directory.is_stopping)
     if record is None:
       return network.finish_early() if directory.is_out_of_time() else None
-  if task.key.folds > 1 or task.key.iteration:
+  # No other network has the architecture of a trial, but for folds.
+  if task.key.folds > 1 or task.key.iteration and not task.key.trial:
     _ended.add(key, network)
   return record
 
