@@ -187,9 +187,9 @@ class SearchHistory(NamedTuple):
 
   def place(self, values: dict[str, float]) -> tuple:
     """Returns a key that sorts the best values first, and NaN last."""
-    value, loss = values[self.monitor], values["val_loss"]
-    return (math.isnan(value), -value if self.mode == "max" else value,
-            math.isnan(loss), loss)
+    cost = files.Monitor(self.monitor, self.mode).cost(values)
+    loss = values["val_loss"]
+    return math.isnan(cost), cost, math.isnan(loss), loss
 
   def cells(self) -> list[list[str]]:
     """Returns the rows of the leaderboard as text, after a row of headings."""

@@ -21,7 +21,7 @@ from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import workers
 import numpy as np
 
-keras, tf = tf_compat.keras_3, tf_compat.v2
+keras = tf_compat.keras_3
 _OF_PROBABILITIES = ("SparseCategoricalCrossentropy", "CategoricalCrossentropy",
                      "BinaryCrossentropy")
 _OTHER_MODEL = (
@@ -487,11 +487,9 @@ def _check_range(owner, outputs, loss):
 
 def _check_monitor(network, split, monitor):
   """Raises an error if a network's own logs lack what is monitored."""
-  held_out = split.held_out
-  flat, numbers = held_out.first_chunk(network.check_size)
-  rows = rows_lib.Rows(held_out.layout(network.check_size).pack(
-      rows_lib.reader(tensor)(tf.constant(numbers[0])) for tensor in flat),
-                       np.arange(numbers.shape[1], dtype=np.int32))
+  batch = rows_lib.first_batch(split.held_out, network.check_size)
+  rows = rows_lib.Rows(batch, np.arange(
+      rows_lib.flat_arrays(batch)[0].shape[0], dtype=np.int32))
   names = ["val_" + name for name in network.logs_of(rows)]
   if monitor not in names:
     raise ValueError(
