@@ -201,15 +201,20 @@ _returns: List[threading.Event] = []
 def _start_thread(call: Callable[[], None]) -> threading.Thread:
   """Returns a thread that calls a function."""
   returned = threading.Event()
+  calls = [call]
 
   def run():
     try:
-      call()
+      # What only the call holds ends with the call: TensorFlow deletes a
+      # session without the lock of Python, and a thread that comes back from
+      # there to a Python that has ended aborts the process.
+      calls.pop()()
     finally:
       returned.set()
 
   _returns[:] = [event for event in _returns if not event.is_set()]
   _returns.append(returned)
+  del call
   thread = threading.Thread(target=run, daemon=True)
   thread.start()
   return thread

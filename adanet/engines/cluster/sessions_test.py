@@ -16,6 +16,7 @@ import socket
 import threading
 import time
 from unittest import mock
+import weakref
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -330,6 +331,24 @@ class SessionsTest(parameterized.TestCase):
       opening.result(60.)
     # The thread sleeps if it comes back late.
     self.assertEqual(is_late, library.called)
+
+  def test_program_ends_after_a_session_that_only_its_thread_has(self):
+    is_left = threading.Event()
+    is_deleted = threading.Event()
+
+    def delete():  # As TensorFlow, which has no lock of Python meanwhile.
+      time.sleep(.3)
+      is_deleted.set()
+
+    session = mock.Mock(close=is_left.wait)
+    weakref.finalize(session, delete)
+    with mock.patch.object(sessions, "_CLOSE_SECS", 0.):
+      sessions.close(session)
+    del session
+    is_left.set()
+    with mock.patch.object(ctypes, "CDLL"):
+      sessions._end_threads()  # pylint: disable=protected-access
+    self.assertTrue(is_deleted.is_set())
 
   @parameterized.parameters(*level.first([
       (True, signal.SIGSTOP), (True, signal.SIGKILL), (False, signal.SIGSTOP)]))
