@@ -88,7 +88,9 @@ def select(logits: Sequence[Logits],
                             Iterable[Union[float, Tuple[float, ...]]]],
            prices: Sequence[float], max_selections: int = 25,
            max_members: Optional[int] = None,
-           is_stopped: Callable[[], bool] = lambda: False) -> Selection:
+           is_stopped: Callable[[], bool] = lambda: False,
+           combine: Optional[Callable[[Tuple[int, ...]], Logits]] = None
+          ) -> Selection:
   """Selects the ensemble with the least F. See the module's docstring.
 
   The selection begins with the single network of the least F. Each of
@@ -114,6 +116,9 @@ def select(logits: Sequence[Logits],
       number.
     is_stopped: function that returns whether to add no other network. At least
       one is selected.
+    combine: function from the indices of an ensemble's networks, each index as
+      often as the network was added, to the logits of the ensemble. None for
+      the mean.
 
   Returns:
     A `Selection`.
@@ -133,8 +138,10 @@ def select(logits: Sequence[Logits],
     price = sum(prices[pick.network] for pick in picks)
     best = Pick(-1, math.inf)
     networks = sorted(chosen) if is_full else range(len(logits))
-    means = (total.mean_with(logits[network], count) for network in networks)
-    for network, loss in zip(networks, losses(means)):
+    used = tuple(pick.network for pick in picks)
+    ensembles = (total.mean_with(logits[network], count) if combine is None else
+                 combine((*used, network)) for network in networks)
+    for network, loss in zip(networks, losses(ensembles)):
       first, *others = loss if isinstance(loss, tuple) else (loss,)
       pick = Pick(network, float(first) + (price + prices[network]) / count,
                   tuple(others))
@@ -149,6 +156,6 @@ def select(logits: Sequence[Logits],
         f"losses={losses!r}: expected a finite number for at least one of the "
         f"{len(logits)} networks.")
   size = 1 + min(range(len(picks)), key=lambda i: picks[i][1:])
-  used = [pick.network for pick in picks[:size]]
+  members = [pick.network for pick in picks[:size]]
   return Selection(
-      tuple(used.count(i) / size for i in range(len(logits))), tuple(picks))
+      tuple(members.count(i) / size for i in range(len(logits))), tuple(picks))

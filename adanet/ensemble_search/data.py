@@ -448,3 +448,6 @@ class DatasetSplit:
   def chunks(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Chunk]:
     """Yields the batches of an epoch after the first `start` batches."""
     return self.source.chunks(epoch, start)
+
+  def held_out_rows(self) -> None:
+    """Returns None: held-out rows are other data than x."""

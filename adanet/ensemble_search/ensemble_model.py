@@ -16,6 +16,7 @@ import warnings
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble import selection
+from adanet.ensemble_search import combining
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network as network_lib
@@ -64,7 +65,7 @@ class Judge:
 
   def __init__(self, arguments: models.CompileArguments, held_out: list,
                example: files.HeldOutPredictions, names: list[str] | None,
-               monitor: files.Monitor = files.Monitor()):
+               monitor: files.Monitor = files.Monitor(), combine: Any = None):
     """Makes the model that evaluates predictions.
 
     Args:
@@ -73,8 +74,10 @@ class Judge:
       example: predictions of a network for some rows, for their shapes.
       names: list with the names of the outputs, or None.
       monitor: `Monitor` of the search.
+      combine: the function that combines networks; None for their mean.
     """
     self.monitor = monitor
+    self.combine = combine
     self._labels = [rows.labels() for rows in held_out]
     self._all_labels = (self._labels[0] if len(held_out) == 1 else
                         rows_lib.join_labels(self._labels))
@@ -139,11 +142,16 @@ class Judge:
           for arrays in member[1:])) for member in predictions]
       labels = rows_lib.map_arrays(
           lambda tensor: rows_lib.reader(tensor)(rows), labels)
+    combine = lambda networks: dict(enumerate(combining.combine_predictions(
+        self.combine, predictions, [
+            networks.count(i) / len(networks)
+            for i in range(len(predictions))])))
     return selection.select(
         [dict(enumerate(member.outputs)) for member in predictions],
         self._losses_of(predictions[0].outputs, _masks_of_any(predictions),
                         labels), [0.] * len(predictions),
-        max_members=max_members, is_stopped=is_stopped).weights
+        max_members=max_members, is_stopped=is_stopped,
+        combine=combine if self.combine else None).weights
 
   def _losses_of(self, outputs, masks, labels):
     """Returns a function from predictions to losses; see `selection.select`.
@@ -192,16 +200,45 @@ def _masks_of_any(predictions):
           for masks in zip(*(member.masks for member in predictions))]
 
 
-def mean_predictions(predictions: list[files.HeldOutPredictions], weights: Any
-                    ) -> tuple[list, list]:
-  """Returns the weighted outputs of an ensemble, and their masks."""
-  members = [(member, weight) for member, weight in zip(predictions, weights)
-             if weight]
-  # As Keras's layers of the ensemble: each product in the type of the output.
-  return [sum(array * np.asarray(weight, array.dtype)
-              for array, (_, weight) in zip(outputs, members))
-          for outputs in zip(*(member.outputs for member, _ in members))], (
-              _masks_of_any([member for member, _ in members]))
+class HeldOutFold(NamedTuple):
+  """The held-out rows of a fold, and what is predicted for these rows.
+
+  For example, the probabilities of the ensemble beside the labels::
+
+      (fold,) = search.held_out
+      print(np.stack([fold.outputs["ensemble"][:, 1], y[fold.rows]], axis=1))
+
+  Attributes:
+    rows: array of int with the numbers of the rows in `x`; None where
+      `validation_data` are held out.
+    outputs: dict from the name of each member, also of weight 0, to the outputs
+      for these rows, with `rows` in the first axis and in the structure of the
+      model's outputs. "ensemble" has the outputs of the ensemble. With folds, a
+      member is the network that did not train on these rows.
+  """
+  rows: np.ndarray | None
+  outputs: dict[str, Any]
+
+
+def read_held_out(directory: files.Directory, combine: Any
+                 ) -> list[HeldOutFold]:
+  """Returns a `HeldOutFold` for each fold of a search with an ensemble."""
+  members = directory.read(files.ENSEMBLE)["members"]
+  keys = [[files.NetworkKey(*network["network"])
+           for network in member["networks"]] for member in members]
+  rows = directory.held_out_rows()
+  folds = []
+  for fold, networks in enumerate(zip(*keys)):
+    predictions = [directory.folder(key).predictions() for key in networks]
+    ensemble_outputs = combining.combine_predictions(
+        combine, predictions, [member["weight"] for member in members])
+    outputs = {key.member: member.outputs
+               for key, member in zip(networks, predictions)}
+    folds.append(HeldOutFold(rows.get(fold), {
+        name: keras.tree.pack_sequence_as(predictions[0].structure, arrays)
+        for name, arrays in (outputs | {"ensemble": ensemble_outputs}).items()
+    }))
+  return folds
 
 
 def select_ensemble(directory: files.Directory, judge: Judge,
@@ -231,7 +268,8 @@ def select_ensemble(directory: files.Directory, judge: Judge,
   if not members:
     return
   means = [network_lib.join_predictions(
-      None, [predictions[1:] for predictions in networks.values()])
+      next(iter(networks.values())).structure,
+      [predictions[1:] for predictions in networks.values()])
            for networks in members]
   values = [judge.values(mean.outputs, mean.masks) for mean in means]
   monitor = judge.monitor.name
@@ -249,8 +287,12 @@ def select_ensemble(directory: files.Directory, judge: Judge,
       predictions.outputs, predictions.masks, fold=key.fold)}
                for key, predictions in member.items()] for member in members]
   directory.write({
-      "values": judge.values(*mean_predictions(means, all_weights)),
-      "max_members": max_members, "is_stopped": is_stopped(), "members": [
+      "values": judge.values(
+          combining.combine_predictions(judge.combine, means, all_weights),
+          _masks_of_any([mean for mean, weight in zip(means, all_weights)
+                         if weight])),
+      "combine": combining.digest(judge.combine), "max_members": max_members,
+      "is_stopped": is_stopped(), "members": [
           {"weight": weight, "values": value, "networks": judged}
           for weight, value, judged in zip(all_weights, values, networks)]
   }, files.ENSEMBLE)
@@ -484,8 +526,8 @@ def _takes_longer(model, x, flat, i, axis):
 
 def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
              arguments: models.CompileArguments, names: list[str] | None,
-             x: Any = None) -> Any:
-  """Returns the model whose outputs are the members' weighted sums.
+             x: Any = None, combine: Any = None) -> Any:
+  """Returns the model whose outputs are those of the members, combined.
 
   Args:
     members: list of `EnsembleMember`.
@@ -494,6 +536,7 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
     names: names of the outputs, or None.
     x: some rows, for an ensemble that takes what all members take; None for an
       ensemble that takes rows of the shapes of the data.
+    combine: the function that combines the members; None for the weighted mean.
   """
   # Outputs keep the user's names: those of losses and metrics.
   known = {*(_names(layout.pack(layout.specs)[0]) or ()), *(names or ())}
@@ -515,7 +558,7 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
   for axes in [[]] if x is None else _open_axes(
       [member.model for member in copies], x):
     try:
-      model = _weighted_sum(copies, layout, names, axes)
+      model = _combine_models(copies, layout, names, axes, combine)
       break
     except Exception:  # A layer needs a length.  # pylint: disable=broad-except
       if not axes:
@@ -526,26 +569,30 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
   return model
 
 
-def _weighted_sum(members, layout, names, open_axes):
+def _combine_models(members, layout, names, open_axes, combine):
   """Returns the functional model of `ensemble`, not compiled."""
   x = make_inputs(layout, [member.model for member in members], open_axes)
-  sums = []
-  structure = None
-  for _, weight, model in members:
-    structure = model(x)
+  structures = [member.model(x) for member in members]
+  structure = structures[-1]
+  outputs_of_each = list(map(keras.tree.flatten, structures))
+  weights = [member.weight for member in members]
+  if len(members) == 1:
+    layer, sums = keras.layers.Identity, outputs_of_each[0]
+  elif combine is not None:
+    layer, sums = keras.layers.Identity, combining.combine_tensors(
+        combine, structure, [
+            [keras.layers.Identity(dtype=_dtype(output))(output)
+             for output in outputs] for outputs in outputs_of_each], weights)
+  else:
     # Layers, and not operators: a file in the format .h5 has layers only.
-    sums.append([
-        keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
-        if len(members) > 1 else output
-        for output in keras.tree.flatten(structure)])
+    layer, sums = keras.layers.Add, list(map(list, zip(*(
+        [keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
+         for output in outputs]
+        for outputs, weight in zip(outputs_of_each, weights)))))
   known = {array.name for array in rows_lib.flat_arrays(x)}
-  flat = []
-  for name, outputs in zip(_name_outputs(sums[0], names), zip(*sums)):
-    options = {"name": name + "_" * (name in known),
-               "dtype": _dtype(outputs[0])}
-    flat.append(
-        keras.layers.Add(**options)(list(outputs)) if len(outputs) > 1 else
-        keras.layers.Identity(**options)(outputs[0]))
+  flat = [layer(name=name + "_" * (name in known), dtype=_dtype(output))(summed)
+          for name, output, summed in zip(_name_outputs(sums, names),
+                                          outputs_of_each[0], sums)]
   return keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
                      name="ensemble")
 

@@ -5,6 +5,7 @@
 from unittest import mock
 
 from absl.testing import absltest
+from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
@@ -33,7 +34,7 @@ class JudgeTest(absltest.TestCase):
     weights = judge.select_weights(networks)
     self.assertSequenceEqual([0., .5, .5, 0.], weights)
     self.assertEqual({"val_loss": 0.}, judge.values(
-        *ensemble_model.mean_predictions(networks, weights)))
+        combining.combine_predictions(None, networks, weights), [None]))
     self.assertSequenceEqual([1.], judge.select_weights(networks[:1]))
     self.assertSequenceEqual([0., 1., 0., 0.], judge.select_weights(
         networks, 1))

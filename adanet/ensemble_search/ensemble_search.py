@@ -20,6 +20,7 @@ from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
 from adanet.ensemble_search import engine as engine_lib
+from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
@@ -67,7 +68,7 @@ class EnsembleSearch:
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, loss_weights: Any = None,
                directory: Any = None, seed: int | None = None,
-               sampler: Any = None) -> None:
+               sampler: Any = None, combine: Any = None) -> None:
     """Checks the arguments; trains and writes nothing yet.
 
     Args:
@@ -91,13 +92,21 @@ class EnsembleSearch:
       sampler: function from a seed to a new sampler of Optuna, such as
         `lambda seed: optuna.samplers.GPSampler(seed=seed)`, for functions that
         take a trial. None for `TPESampler` after a first iteration at random.
+      combine: function `combine(outputs, weights)` in `keras.ops` that returns
+        the outputs of the ensemble, decorated with
+        `keras.saving.register_keras_serializable`. `outputs` has the shape
+        [networks, rows, ...], in the structure of the models' outputs;
+        `weights` has the shape [networks] and the sum 1. The result has the
+        shape [rows, ...]. Ensembles are selected with the function. With folds,
+        each network of a member has its share of the weight. An ensemble of one
+        network has the network's outputs. None for the weighted mean.
 
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
-        folder, `seed` is out of range, or the backend of Keras is not
-        TensorFlow.
+        folder, `seed` is out of range, `combine` is not registered, or the
+        backend of Keras is not TensorFlow.
       TypeError: `models` is no dict or list of functions, a function requires
-        two arguments, or `sampler` is no function.
+        two arguments, or `sampler` or `combine` is no function.
       RuntimeError: this process was forked after TensorFlow had started.
     """
     forks.check_process()
@@ -115,13 +124,16 @@ class EnsembleSearch:
     self._seed = seed
     proposals.check_sampler(sampler)
     self._sampler = sampler
+    combining.check_combine(combine)
+    self._combine = combine
+    self._built: Any = None  # The selected ensemble, and its model.
     # Resolved once, because the program may change its working directory.
     self._path = files.absolute_path(directory)
 
   @classmethod
   def load(cls, directory: Any, models: Any, loss: Any = None,
-           metrics: Any = None, optimizer: Any = None, sampler: Any = None
-          ) -> "EnsembleSearch":
+           metrics: Any = None, optimizer: Any = None, sampler: Any = None,
+           combine: Any = None) -> "EnsembleSearch":
     """Returns the search of a directory, for use in another program.
 
     Args:
@@ -132,10 +144,12 @@ class EnsembleSearch:
       metrics: as for `loss`.
       optimizer: as for `loss`.
       sampler: as in `EnsembleSearch`.
+      combine: the function of the search. None for the function that Keras has
+        registered under the name that `directory` records.
 
     Raises:
       ValueError: `directory` holds no search, or the search has a custom loss,
-        metric or optimizer that is missing in the arguments.
+        metric, optimizer or `combine` that is missing in the arguments.
     """
     runtime.grow_gpu_memory()
     path = files.absolute_path(directory)
@@ -150,8 +164,11 @@ class EnsembleSearch:
         {"loss": content["digests"]["loss"]},
         {"loss": models_lib.digest_argument(loss)}):
       log.warning("%s. Using the loss given to load().", text)
+    if combine is None:
+      ensemble = files.Directory(path).read(files.ENSEMBLE) or {"combine": ""}
+      combine = combining.registered_function(ensemble["combine"])
     return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
-               arguments.loss_weights, path, content["seed"], sampler)
+               arguments.loss_weights, path, content["seed"], sampler, combine)
 
   def fit(self, x: Any, y: Any = None, *, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,
@@ -296,7 +313,7 @@ class EnsembleSearch:
       if before is not None:
         self._compare(before, digests, proposer.differences())
       if _is_done(directory, list(map(proposer.recorded, range(iterations))),
-                  max_members):
+                  max_members, combining.digest(self._combine)):
         # Nothing is traced where nothing is left to train.
         digests.update(preflight.digest_functions([
             task for task in proposer.tasks_of_functions(0)
@@ -305,7 +322,8 @@ class EnsembleSearch:
         display.begin(self._path, splits, len(self._models))
       else:
         checks = preflight.Preflight(
-            splits, directory, self._arguments, executor is not None)
+            splits, directory, self._arguments, self._combine,
+            executor is not None)
         sent = None if executor is None else workers.send(
             directory, workers.SentSearch(
                 self._models, example, splits[0].source,
@@ -374,6 +392,8 @@ class EnsembleSearch:
     if before is not None:
       self._compare(before, digests, warns=True)
       preflight.check_recorded_loss(directory, prepared.judge)
+    directory.write_held_out_rows(
+        [split.held_out_rows() for split in splits])
     directory.write({
         "seed": self._seed, "digests": digests, "models": list(self._models),
         "monitor": prepared.judge.monitor,
@@ -478,21 +498,27 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    directory, content, layout, samples = self._read()
-    members = []
+    return [ensemble_model.EnsembleMember(
+        member.name, member.weight, networks[0].model if len(
+            networks) == 1 else self._build_ensemble(networks))
+            for member, networks in self._build_networks()]
+
+  def _build_networks(self):
+    """Yields each member of the ensemble, and its networks as members of it."""
+    directory, content, _, samples = self._read()
     for member in self.history.members:
-      if not member.weight:
-        continue
-      networks = [ensemble_model.EnsembleMember(
-          network.name, 1 / len(member.networks), self._build_network(
-              network.name, directory, content, samples))
-                  for network in member.networks]
-      members.append(ensemble_model.EnsembleMember(
-          member.name, member.weight, networks[0].model if len(
-              networks) == 1 else ensemble_model.ensemble(
-                  networks, layout, self._judged_by, content["outputs"],
-                  samples[0])))
-    return members
+      if member.weight:
+        yield member, [ensemble_model.EnsembleMember(
+            network.name, 1 / len(member.networks), self._build_network(
+                network.name, directory, content, samples))
+                       for network in member.networks]
+
+  def _build_ensemble(self, members):
+    """Returns the model of an ensemble of members."""
+    _, content, layout, samples = self._read()
+    return ensemble_model.ensemble(
+        members, layout, self._judged_by, content["outputs"], samples[0],
+        self._combine)
 
   def network(self, name: str) -> Any:
     """Returns a trained network as a `keras.Model`, in the ensemble or not.
@@ -532,16 +558,40 @@ class EnsembleSearch:
   def model(self) -> Any:
     """The ensemble, a `keras.Model` compiled with the loss and the metrics.
 
-    The model maps `x` to predictions with the structure of `y`. Each read of
-    this property builds a new model.
+    The model maps `x` to predictions with the structure of `y`. The model is
+    built once, and again after `fit` has selected another ensemble.
 
     Raises:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    _, content, layout, samples = self._read()
-    return ensemble_model.ensemble(
-        self.members, layout, self._judged_by, content["outputs"], samples[0])
+    directory, *_ = self._read()
+    selected = directory.read(files.ENSEMBLE)
+    if self._built is None or self._built[0] != selected:
+      members = self.members if self._combine is None else [
+          network._replace(weight=member.weight * network.weight)
+          for member, networks in self._build_networks()
+          for network in networks]
+      model = self._build_ensemble(members)
+      # Keras builds the optimizer of a model that it loads, and warns if the
+      # file is of an optimizer that was not built.
+      model.optimizer.build(model.trainable_variables)
+      self._built = selected, model
+    return self._built[1]
+
+  @property
+  def held_out(self) -> list[ensemble_model.HeldOutFold]:
+    """The predictions for the held-out rows, a `HeldOutFold` for each fold.
+
+    For calibration, thresholds or a model of the outputs of all members. The
+    outputs of ensemble and members are those that the leaderboard's values are
+    of.
+
+    Raises:
+      ValueError: no ensemble exists yet.
+    """
+    directory, *_ = self._read()
+    return ensemble_model.read_held_out(directory, self._combine)
 
   def _read(self):
     """Returns what models are built by.
@@ -551,10 +601,11 @@ class EnsembleSearch:
     """
     forks.check_process()
     directory = files.Directory(self._trained_path())
-    content = directory.read()
-    if directory.read(files.ENSEMBLE) is None:
+    content, selected = directory.read(), directory.read(files.ENSEMBLE)
+    if selected is None:
       raise ValueError("No network has finished yet. Call fit again with the "
                        "same data.")
+    combining.check_recorded(selected["combine"], self._combine)
     if self._judged_by is None:
       self._judged_by = models_lib.compile_arguments_from_json(
           self._path, content["judge"], {
@@ -567,14 +618,16 @@ class EnsembleSearch:
     return self._path
 
 
-def _is_done(directory, iterations, max_members):
+def _is_done(directory, iterations, max_members, combine):
   """Returns whether nothing is left to train or to select.
 
   `iterations` has the tasks of each iteration, or None before all are proposed.
+  `combine` is the digest of the function.
   """
   ensemble = directory.read(files.ENSEMBLE)
   return ensemble is not None and not ensemble["is_stopped"] and (
-      ensemble["max_members"] == max_members) and all(
+      ensemble["max_members"] == max_members) and (
+          ensemble["combine"] == combine) and all(
           tasks is not None and proposals.is_judged(directory, tasks)
           for tasks in iterations)
 

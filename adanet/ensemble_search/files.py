@@ -7,6 +7,7 @@
     ensemble.json               weights, and values on held-out rows
     sample.npz                  a few held-out rows of each fold, by which
                                 functions are checked
+    rows.npz                    the numbers of the held-out rows in x
     networks/0-0-deep/          iteration, fold and function of a network, or
                                 0-2of5-deep where there are folds
       network.json              its epochs and its state
@@ -37,7 +38,7 @@ BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
-_TRIALS = "trials.json"
+_TRIALS, _ROWS = "trials.json", "rows.npz"
 #: Why a network ended. After `TIME`, the next call of `fit` trains it on.
 PATIENCE, EPOCHS, CALLBACK, TIME = (
     "no better", "all epochs", "by a callback", "out of time")
@@ -422,6 +423,28 @@ class Directory:
   def write_trials(self, trials: list[TrialRecord]) -> None:
     """Writes all trials."""
     _write_json(self.path / _TRIALS, trials)
+
+  def write_held_out_rows(self, rows: list[np.ndarray | None]) -> None:
+    """Writes the numbers of the held-out rows in x, or None, of each fold."""
+    with atomic_write(self.path / _ROWS) as temporary:
+      with open(temporary, "wb") as file:
+        np.savez(file, **{str(fold): numbers for fold, numbers in enumerate(
+            rows) if numbers is not None})
+
+  def held_out_rows(self) -> dict[int, np.ndarray]:
+    """Returns the numbers of the held-out rows in x by fold.
+
+    Raises:
+      DamagedFileError: the file cannot be read.
+    """
+    try:
+      with np.load(self.path / _ROWS) as file:
+        return {int(fold): file[fold] for fold in file}
+    except Exception as error:  # NumPy has another error for each damage.
+      raise DamagedFileError(
+          f"{str(self.path / _ROWS)!r} cannot be read: "
+          f"{messages.one_line(error)}. Remove ensemble.json and call fit again "
+          "with the original data.") from error
 
   @contextlib.contextmanager
   def locked(self):

@@ -13,6 +13,7 @@ from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
+from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models as models_lib
@@ -71,13 +72,15 @@ class Preflight:
   """
 
   def __init__(self, splits: list, directory: files.Directory,
-               arguments: models_lib.CompileArguments, has_executor: bool):
+               arguments: models_lib.CompileArguments, combine: Any,
+               has_executor: bool):
     """Builds nothing yet.
 
     Args:
       splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
       directory: `Directory` of the search.
       arguments: `CompileArguments` of the search.
+      combine: the function that combines networks; None for their mean.
       has_executor: bool, whether workers build models, too.
     """
     self.networks: dict[files.NetworkKey, network_lib.Network] = {}
@@ -88,6 +91,7 @@ class Preflight:
     self._splits = splits
     self._directory = directory
     self._arguments = arguments
+    self._combine = combine
     self._has_executor = has_executor
     self._variables = _OuterVariables()
     self._first: Any = None  # The first network, and its predictions.
@@ -155,6 +159,8 @@ class Preflight:
       _check_values(network, split)
       _check_labels(network, split)
       _check_range(owner, predictions.outputs, self._arguments.loss)
+      if self._combine is not None:
+        combining.check_outputs(self._combine, owner, predictions)
     else:
       _check_same(self._first[0].task.owner, self._first[1], owner, predictions)
     if self._arguments.loss is None:
@@ -206,14 +212,15 @@ class Preflight:
             isinstance(value, dict) for value in arguments[1:]) else None
     network, predictions = self._first
     judge = make_judge(
-        arguments, self._splits, predictions, output_names, network.task)
+        arguments, self._splits, predictions, output_names, network.task,
+        self._combine)
     return PreparedSearch(judge, arguments, output_names)
 
 
 def make_judge(arguments: models_lib.CompileArguments, splits: list,
                predictions: files.HeldOutPredictions,
-               output_names: list[str] | None, task: network_lib.NetworkTask
-              ) -> ensemble_model.Judge:
+               output_names: list[str] | None, task: network_lib.NetworkTask,
+               combine: Any) -> ensemble_model.Judge:
   """Returns the judge of a search, which can judge all held-out labels.
 
   Args:
@@ -222,6 +229,7 @@ def make_judge(arguments: models_lib.CompileArguments, splits: list,
     predictions: `HeldOutPredictions` of a network, for some rows.
     output_names: list with the names of the outputs, or None.
     task: that of the network.
+    combine: the function that combines networks; None for their mean.
 
   Raises:
     ValueError: the loss or the metrics do not fit.
@@ -229,7 +237,7 @@ def make_judge(arguments: models_lib.CompileArguments, splits: list,
   try:
     judge = ensemble_model.Judge(
         arguments, [split.held_out for split in splits], predictions,
-        output_names, task.monitor)
+        output_names, task.monitor, combine)
     for fold, split in enumerate(splits):
       outputs, masks = (
           [array if array is None else np.resize(

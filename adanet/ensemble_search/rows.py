@@ -361,6 +361,11 @@ class ArraySplit:
     """Yields the batches of an epoch after the first `start` batches."""
     return self.trained.chunks(self.batch_size, self.order(epoch), start)
 
+  def held_out_rows(self) -> np.ndarray | None:
+    """Returns the numbers of the held-out rows in x; None for other data."""
+    batch = getattr(self.held_out, "batch", None)
+    return self.held_out.numbers if batch is self.trained.batch else None
+
 
 def write_sample(directory: files.Directory, splits: list) -> list:
   """Writes the first held-out rows of x of each fold; returns their specs."""

@@ -1,0 +1,168 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How the networks of an ensemble become one output.
+
+Either their weighted mean, or the user's function `combine`, which is called
+for two networks or more: in an ensemble of one network, the outputs stay.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from adanet import messages
+from adanet import tf_compat
+from adanet.ensemble_search import files
+from adanet.ensemble_search import models
+import numpy as np
+
+keras: Any = tf_compat.keras_3
+tf = tf_compat.v2
+# So many held-out rows are combined at a time, which bounds memory.
+_COMBINED_ROWS = 1 << 16
+_EXPECTED = ("expected a function combine(outputs, weights) in keras.ops, with "
+             "outputs of the shape [networks, rows, ...] and weights of the "
+             "shape [networks], that returns outputs of the shape [rows, ...]")
+
+
+def check_combine(combine: Any) -> None:
+  """Raises an error if `combine` is neither None nor a registered function."""
+  if combine is None:
+    return
+  if not callable(combine):
+    raise TypeError(f"combine={messages.describe(combine)}: {_EXPECTED}.")
+  if keras.saving.get_registered_object(
+      keras.saving.get_registered_name(combine)) is not combine:
+    raise ValueError(
+        f"combine={_name(combine)}: expected a function that Keras can find "
+        "when it loads the ensemble. Decorate the function with "
+        "@keras.saving.register_keras_serializable().")
+
+
+def digest(combine: Any) -> str:
+  """Returns what a directory records of `combine`: its name, and its code."""
+  return "" if combine is None else (
+      f"{keras.saving.get_registered_name(combine)} "
+      f"{models.digest_code(combine)}")
+
+
+def check_recorded(recorded: str, combine: Any) -> None:
+  """Raises a ValueError if a recorded ensemble has another `combine`."""
+  before, now = recorded.split(), digest(combine).split()
+  if before != now:
+    raise ValueError(
+        "The ensemble was selected with combine="
+        f"{before[0] if before else None}, and this search has "
+        f"{'other code of the function' if before[:1] == now[:1] else combine}"
+        ": give the same function, or call fit, which selects another ensemble."
+    )
+
+
+def registered_function(recorded: str) -> Any:
+  """Returns the registered function that a directory has recorded.
+
+  Raises:
+    ValueError: this program has registered no such function.
+  """
+  if not recorded:
+    return None
+  name = recorded.split()[0]
+  combine = keras.saving.get_registered_object(name)
+  if combine is None:
+    raise ValueError(
+        f"combine=None: the ensemble was selected with the function {name!r}, "
+        "which this program has not registered. Import the module of the "
+        "function, or give combine.")
+  return combine
+
+
+def _name(combine):
+  return getattr(combine, "__name__", type(combine).__name__)
+
+
+def check_outputs(combine: Any, owner: str,
+                  predictions: files.HeldOutPredictions) -> None:
+  """Raises a ValueError if `combine` does not fit the outputs of a network.
+
+  Args:
+    combine: the user's function.
+    owner: the network's function in messages.
+    predictions: `HeldOutPredictions` of the network for some rows.
+  """
+  if any(mask is not None for mask in predictions.masks):
+    raise ValueError(
+        f"combine={_name(combine)}: {owner} returns a mask with its outputs, "
+        "and expected are outputs without masks. Leave out combine, or the "
+        "mask.")
+  expected = [list(array.shape[1:]) for array in predictions.outputs]
+  problem = ""
+  try:
+    shapes = [list(array.shape[1:]) for array in combine_predictions(
+        combine, [predictions] * 2, [.5, .5])]
+    if shapes != expected:
+      problem = (f"it returns rows of {str(shapes)[1:-1]}, and the network rows "
+                 f"of {str(expected)[1:-1]}")
+    # As the layer will, whose errors leave out what happened.
+    specs = [tf.TensorSpec([2, None, *array.shape[1:]], array.dtype)
+             for array in predictions.outputs]
+    tf.function(combine, autograph=False).get_concrete_function(
+        keras.tree.pack_sequence_as(predictions.structure, specs),
+        _to_array([.5, .5]))
+  except Exception as error:  # Of the user.  # pylint: disable=broad-except
+    problem = problem or messages.one_line(error)
+  if problem:
+    raise ValueError(f"combine={_name(combine)} does not fit the outputs of "
+                     f"{owner}: {problem}: {_EXPECTED}.")
+
+
+def combine_predictions(
+    combine: Any, predictions: Sequence[files.HeldOutPredictions],
+    weights: Sequence[float]) -> list:
+  """Returns the outputs of an ensemble as a list of arrays.
+
+  Args:
+    combine: the user's function, or None for the weighted mean.
+    predictions: list of the `HeldOutPredictions` of networks.
+    weights: list with the weight of each network, of sum 1. Networks with the
+      weight 0 are left out.
+  """
+  used = [weight for weight in weights if weight]
+  members = [member for member, weight in zip(predictions, weights) if weight]
+  outputs_of_all = list(zip(*(member.outputs for member in members)))
+  if combine is None or len(members) == 1:
+    # As Keras's layers of the ensemble: each product in the type of the output.
+    return [sum(array * np.asarray(weight, array.dtype)
+                for array, weight in zip(outputs, used))
+            for outputs in outputs_of_all]
+  parts = []
+  for start in range(0, len(outputs_of_all[0][0]), _COMBINED_ROWS):
+    stacked = [tf.constant(np.stack([
+        array[start:start + _COMBINED_ROWS] for array in outputs]))
+               for outputs in outputs_of_all]
+    parts.append(keras.tree.flatten(combine(
+        keras.tree.pack_sequence_as(members[0].structure, stacked),
+        _to_array(used))))
+  return [np.concatenate(arrays).astype(outputs[0].dtype)
+          for arrays, outputs in zip(zip(*parts), outputs_of_all)]
+
+
+def combine_tensors(combine: Any, structure: Any, outputs: list[list],
+                    weights: Sequence[float]) -> list:
+  """Returns the outputs of a functional model, combined by Keras's layers.
+
+  Args:
+    combine: the user's function.
+    structure: that of the outputs of a network.
+    outputs: list with the `KerasTensor`s of each network.
+    weights: list with the weight of each network, of sum 1.
+  """
+  types = {keras.backend.standardize_dtype(tensor.dtype)
+           for tensor in outputs[0]}
+  return keras.tree.flatten(keras.layers.Lambda(
+      combine, arguments={"weights": _to_array(weights)}, name="combine",
+      dtype="float64" if types == {"float64"} else "float32")(
+          keras.tree.pack_sequence_as(structure, [
+              keras.ops.stack(tensors) for tensors in zip(*outputs)])))
+
+
+def _to_array(weights):
+  return np.array(weights, keras.config.floatx())
