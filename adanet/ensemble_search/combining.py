@@ -52,9 +52,9 @@ def check_recorded(recorded: str, combine: Any) -> None:
     raise ValueError(
         "The ensemble was selected with combine="
         f"{before[0] if before else None}, and this search has "
-        f"{'other code of the function' if before[:1] == now[:1] else combine}"
-        ": give the same function, or call fit, which selects another ensemble."
-    )
+        f"{'other code of ' * (before[:1] == now[:1]) or 'combine='}"
+        f"{now[0] if now else None}: give the same function, or call fit, which "
+        "selects another ensemble.")
 
 
 def registered_function(recorded: str) -> Any:

@@ -179,8 +179,8 @@ class CombineTest(parameterized.TestCase):
     _search(directory=path).fit(_X, _Y, **_OPTIONS)
     search = _search(directory=path, combine=mixture)
     with self.assertRaisesRegex(
-        ValueError, "selected with combine=None, and this search has .*mixture"
-        ".*: give the same function, or call fit"):
+        ValueError, "selected with combine=None, and this search has combine="
+        ".*mixture: give the same function, or call fit"):
       _ = search.model
     seconds = [network.seconds for network in search.history.networks]
     search.fit(_X, _Y, **_OPTIONS)

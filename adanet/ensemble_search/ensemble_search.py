@@ -505,6 +505,7 @@ class EnsembleSearch:
 
   def _build_networks(self):
     """Yields each member of the ensemble, and its networks as members of it."""
+    self._read_ensemble()
     directory, content, _, samples = self._read()
     for member in self.history.members:
       if member.weight:
@@ -565,8 +566,7 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    directory, *_ = self._read()
-    selected = directory.read(files.ENSEMBLE)
+    selected = self._read_ensemble()
     if self._built is None or self._built[0] != selected:
       members = self.members if self._combine is None else [
           network._replace(weight=member.weight * network.weight)
@@ -590,8 +590,17 @@ class EnsembleSearch:
     Raises:
       ValueError: no ensemble exists yet.
     """
+    self._read_ensemble()
+    return ensemble_model.read_held_out(
+        files.Directory(self._path), self._combine)
+
+  def _read_ensemble(self):
+    """Returns the content of ensemble.json; checks that `combine` is the same.
+    """
     directory, *_ = self._read()
-    return ensemble_model.read_held_out(directory, self._combine)
+    selected = directory.read(files.ENSEMBLE)
+    combining.check_recorded(selected["combine"], self._combine)
+    return selected
 
   def _read(self):
     """Returns what models are built by.
@@ -601,11 +610,10 @@ class EnsembleSearch:
     """
     forks.check_process()
     directory = files.Directory(self._trained_path())
-    content, selected = directory.read(), directory.read(files.ENSEMBLE)
-    if selected is None:
+    content = directory.read()
+    if directory.read(files.ENSEMBLE) is None:
       raise ValueError("No network has finished yet. Call fit again with the "
                        "same data.")
-    combining.check_recorded(selected["combine"], self._combine)
     if self._judged_by is None:
       self._judged_by = models_lib.compile_arguments_from_json(
           self._path, content["judge"], {
