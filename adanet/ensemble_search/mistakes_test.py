@@ -100,6 +100,16 @@ def _in_scope():
     return _make()()
 
 
+class _WithoutBase(keras.callbacks.Callback):
+  """Does not initialize its base class, as the callback of MLflow."""
+
+  def __init__(self):  # pylint: disable=super-init-not-called
+    pass
+
+  def on_batch_end(self, batch, logs=None):
+    pass
+
+
 _OUTER = keras.layers.Dense(4, name="outer")
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
@@ -186,6 +196,8 @@ _MISTAKES = {
     "of_batches_too": ({}, {"callbacks": lambda: [
         keras.callbacks.LambdaCallback(on_train_batch_begin=print)]},
                        "LambdaCallback has on_train_batch_begin"),
+    "without_base": ({}, {"callbacks": lambda: [_WithoutBase()]},
+                     "_WithoutBase has on_batch_end"),
     "often": ({}, {"callbacks": lambda name: [
         keras.callbacks.TensorBoard(name, update_freq=9)]}, "TensorBoard has"),
     "folds": ({}, {"folds": 1}, "folds=1: expected an int of at least 2"),

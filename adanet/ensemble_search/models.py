@@ -299,7 +299,8 @@ def build_callbacks(callbacks: Any, name: str) -> list:
       isinstance(callback, keras.callbacks.Callback) for callback in built):
     raise TypeError(
         f"callbacks returned {messages.describe(built)}: {_CALLBACKS}.")
-  if any(callback.model is not None for callback in built):
+  # MLflow's callback does not initialize its base class, and has no model.
+  if any(getattr(callback, "model", None) is not None for callback in built):
     raise ValueError("callbacks returned an object of another network: "
                      f"{_CALLBACKS}.")
   return list(built)
