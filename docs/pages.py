@@ -13,10 +13,12 @@ import runfiles
 
 # Their programs need Keras 3.
 KERAS_3 = (
-    "docs/export.rst", "docs/getting_started.rst", "docs/hyperparameters.rst",
-    "docs/leaderboard.rst", "docs/more_compute.rst")
+    "docs/callbacks.rst", "docs/export.rst", "docs/getting_started.rst",
+    "docs/hyperparameters.rst", "docs/keras.rst", "docs/leaderboard.rst",
+    "docs/more_compute.rst", "docs/uncertainty.rst")
 # Their programs start pools or Dask, or repeat those of the README.
-LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/leaderboard.rst")
+LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
+        "docs/leaderboard.rst")
 _POOL = "ProcessPoolExecutor|LocalCluster"
 
 # The kind of a block and its lines, in Markdown and in reStructuredText.
