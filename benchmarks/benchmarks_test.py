@@ -22,16 +22,13 @@ from adanet.testing import level
 from adanet.testing import processes
 from benchmarks import adanet_cluster
 from benchmarks import balance
-from benchmarks import bytes as bytes_lib
 from benchmarks import claims
 from benchmarks import cluster
 from benchmarks import executor
-from benchmarks import plan
 from benchmarks import program
 from benchmarks import scope
 from benchmarks import timing
 from benchmarks import value_phases
-from benchmarks import variables
 import numpy as np
 
 
@@ -72,8 +69,6 @@ else:
   sys.stdin.readline()
 """
 
-_worker = plan_lib.PlacementPlan.worker
-
 
 def _answers(**num_ops):
   """Returns answers of tasks with a step in 2 s, and a bare one in 1 s."""
@@ -86,27 +81,18 @@ def _answers(**num_ops):
 class BenchmarksTest(parameterized.TestCase):
 
   @parameterized.parameters(level.first([
-      (bytes_lib, _Nowhere), (bytes_lib, _OthersServers), (claims, _Nowhere),
-      (scope, _Nowhere), (scope, _OthersServers)], 2))
+      (claims, _Nowhere), (scope, _Nowhere), (scope, _OthersServers)], 2))
   def test_refuses_wrong_strategies(self, benchmark, round_robin):
     with self.assertRaises(program.CheckError):
       benchmark.measure(
           types.SimpleNamespace(RoundRobinStrategy=round_robin), num_turns=2)
 
-  def test_refuses_strategies_without_sizes(self):
-    with self.assertRaisesRegex(program.CheckError, "BalancedStrategy"):
-      bytes_lib.measure(types.SimpleNamespace(
-          RoundRobinStrategy=placement.RoundRobinStrategy,
-          BalancedStrategy=lambda sizes=None: placement.BalancedStrategy()),
-                        num_turns=2)
-
-  @parameterized.parameters(level.first([
-      (plan, "worker", lambda self, worker: _worker(self, 0)),
-      (claims, "figures", lambda self: collections.defaultdict(int))]))
-  def test_refuses_wrong_plans(self, benchmark, method, wrong):
-    with mock.patch.object(plan_lib.PlacementPlan, method, wrong):
+  def test_refuses_wrong_plans(self):
+    with mock.patch.object(
+        plan_lib.PlacementPlan, "figures",
+        lambda self: collections.defaultdict(int)):
       with self.assertRaises(program.CheckError):
-        benchmark.measure(placement, num_turns=2)
+        claims.measure(placement, num_turns=2)
 
   def test_rows_of_steps(self):
     answers = _answers()
@@ -234,25 +220,6 @@ class BenchmarksTest(parameterized.TestCase):
           lambda: timing.tree_cpu_secs() - before > .55, "both burn")
       burning.communicate(b"\n")
     self.assertGreater(timing.tree_cpu_secs() - before, .55)
-
-  # The counts that are published; see the sources in the files.
-  @parameterized.parameters(
-      ("resnet50", 320, 25636712, 25583592), ("bert_base", 199, 109482240,
-                                              109482240),
-      ("dlrm", 40, 540677217, 540677217))
-  def test_variables_of_models(self, name, num_variables, parameters, trained):
-    content = variables.read(name)
-    counts = {v["name"]: variables.num_elements(v["shape"])
-              for v in content["variables"]}
-    self.assertLen(counts, num_variables)
-    self.assertEqual(parameters, sum(counts.values()))
-    untrained = sum(
-        count for variable, count in counts.items() if "moving" in variable)
-    self.assertEqual(trained, parameters - untrained)
-    self.assertEqual(
-        (parameters, untrained),
-        (content["parameters"], content["untrained_parameters"]))
-    self.assertEqual(4 * parameters, variables.load(name).num_bytes)
 
 
 class PhasesTest(absltest.TestCase):
