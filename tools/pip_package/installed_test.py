@@ -33,6 +33,7 @@ _PAGES = ["README.md"] + sorted(
 _NOT_HERE = frozenset([
     "adanet.Estimatr", "adanet.TPUEstimator", "adanet.autoensemble",
     "adanet.core", "adanet.ensemble_search.ensemble_model.EnsembleMember",
+    "adanet.ensemble_search.ensemble_model.HeldOutFold",
     "adanet.ensemble_search.history.MemberHistory",
     "adanet.ensemble_search.history.NetworkHistory",
     "adanet.ensemble_search.history.SearchHistory",
