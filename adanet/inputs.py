@@ -16,7 +16,7 @@ rows, and workers start at different rows. For example::
 
 from typing import Any, Callable, Optional
 
-from adanet.core import user_input
+from adanet import messages
 from adanet.training import arrays
 import numpy as np
 
@@ -68,7 +68,7 @@ def numpy_input_fn(
   """
   del queue_capacity, num_threads
   if hasattr(x, "columns"):
-    raise TypeError(f"x is {user_input.described(x)}: use pandas_input_fn, or "
+    raise TypeError(f"x is {messages.describe(x)}: use pandas_input_fn, or "
                     "give a dict from name to array.")
   features = arrays.checked("x", x)
   labels = None if y is None else arrays.checked("y", y)
@@ -118,15 +118,15 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
   """
   del queue_capacity, num_threads
   if not hasattr(x, "columns"):
-    raise TypeError(f"x is {user_input.described(x)}: expected a DataFrame of "
+    raise TypeError(f"x is {messages.describe(x)}: expected a DataFrame of "
                     "pandas. For arrays, use numpy_input_fn.")
   if not isinstance(target_column, str):
-    raise TypeError(f"target_column is {user_input.described(target_column)}: "
+    raise TypeError(f"target_column is {messages.describe(target_column)}: "
                     "expected a str.")
   if y is not None:
     if not hasattr(y, "index") or not hasattr(y, "iloc"):
       raise TypeError(
-          f"y is {user_input.described(y)}: expected a Series or a DataFrame "
+          f"y is {messages.describe(y)}: expected a Series or a DataFrame "
           "of pandas, such as pandas.Series(y, index=x.index).")
     if not np.array_equal(np.asarray(x.index), np.asarray(y.index)):
       raise ValueError(

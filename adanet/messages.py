@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What messages say of a value, an error and many names, in one line."""
+"""What messages say of values, errors, names, counts and times, in one line."""
 
 import re
-from typing import Any, Iterable
+from typing import Any, Iterable, Union
 
 _MAX_VALUE, _MAX_ERROR = 60, 2000
 
@@ -35,3 +35,17 @@ def list_names(names: Iterable[Any], most: int = 3) -> str:
   texts = list(map(str, names))
   return ", ".join(texts[:most]) + (
       f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def count(number: Union[int, str], noun: str) -> str:
+  """Returns for example "1 worker" or "2 workers"."""
+  return f"{number} {noun}{'' if str(number) == '1' else 's'}"
+
+
+def duration(seconds: float) -> str:
+  """Returns a time in seconds as h:mm:ss, or m:ss."""
+  minutes, secs = divmod(int(seconds + .5), 60)
+  hours, minutes = divmod(minutes, 60)
+  if hours:
+    return f"{hours}:{minutes:02}:{secs:02}"
+  return f"{minutes}:{secs:02}"

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The words of messages, tables and pictures: counts, lists, indices, tasks.
+"""The words of messages, tables and pictures: indices, tasks, printable text.
 
 Tasks are named as TF_CONFIG does. To a strategy and a plan the chief is worker
 0, and worker 1 is "worker:0".
@@ -8,21 +8,11 @@ Tasks are named as TF_CONFIG does. To a strategy and a plan the chief is worker
 
 import operator
 from typing import (
-    Any, Callable, Dict, Hashable, Iterable, List, Sequence, Tuple, TypeVar,
-    Union)
+    Any, Callable, Dict, Hashable, Iterable, List, Sequence, Tuple, TypeVar)
+
+from adanet import messages
 
 _Key = TypeVar("_Key", bound=Hashable)
-
-
-def count(number: Union[int, str], noun: str) -> str:
-  """Returns for example "1 worker" or "2 workers"."""
-  return f"{number} {noun}{'' if str(number) == '1' else 's'}"
-
-
-def listed(parts: Sequence[str], most: int = 3) -> str:
-  """Returns the first of some texts, for example "a, b, c and 2 more"."""
-  more = len(parts) - most
-  return ", ".join(parts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def printable(text: str) -> str:
@@ -151,11 +141,11 @@ def trainers_text(num_workers: int) -> str:
   """Returns for example "chief and 3 workers" for `num_workers=4`."""
   if num_workers == 1:
     return "chief"
-  return "chief and " + count(f"{num_workers - 1:,}", "worker")
+  return "chief and " + messages.count(f"{num_workers - 1:,}", "worker")
 
 
 def cluster_text(num_workers: int, num_ps: int, num_subnetworks: int) -> str:
   """Returns the shape of a plan in words: "a chief and 3 workers, ..."."""
   return ", ".join(["a " + trainers_text(num_workers),
-                    count(f"{num_ps:,}", "parameter server"),
-                    count(f"{num_subnetworks:,}", "subnetwork")])
+                    messages.count(f"{num_ps:,}", "parameter server"),
+                    messages.count(f"{num_subnetworks:,}", "subnetwork")])

@@ -61,12 +61,6 @@ class IndicesTest(parameterized.TestCase):
 
 class WordsTest(parameterized.TestCase):
 
-  @parameterized.parameters(
-      ([], ""), (["a"], "a"), (["a", "b", "c"], "a, b, c"),
-      (["a", "b", "c", "d", "e"], "a, b, c and 2 more"))
-  def test_listed(self, parts, expected):
-    self.assertEqual(expected, wording.listed(parts))
-
   def test_names(self):
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1"], wording.worker_names(3))

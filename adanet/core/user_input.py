@@ -9,22 +9,13 @@ below, unless the first line says all.
 import collections.abc
 import contextlib
 import functools
-import numbers
 import re
 from typing import Any, Dict, Iterator, List, Optional, Type
 
+from adanet import messages
 from adanet import tf_compat
 from adanet.core import selection
 from adanet.tf_compat import keras_internals
-
-
-def described(value: Any) -> str:
-  """Returns a value for a message: its type, if it may be long."""
-  if value is None or isinstance(value, (bool, numbers.Number)):
-    return repr(value)
-  if isinstance(value, str) and len(value) < 50:
-    return repr(value)
-  return f"a value of type {type(value).__name__}"
 
 
 def is_read_by_python(value: Any) -> bool:
@@ -66,7 +57,7 @@ def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
   if not callable(input_fn):
     raise error(
         "input_fn must be a function that returns (features, labels) or a "
-        f"tf.data.Dataset, got {described(input_fn)}{_instead(input_fn)}")
+        f"tf.data.Dataset, got {messages.describe(input_fn)}{_instead(input_fn)}")
 
 
 class EmptyInputError(ValueError):

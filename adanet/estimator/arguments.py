@@ -7,8 +7,8 @@ import tempfile
 from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
-from adanet.core import user_input
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
 
@@ -18,7 +18,7 @@ _Several = Optional[Iterable[Any]]
 def _described(value, *methods):
   """Returns a value for a message; names a class given for its object."""
   if not isinstance(value, type):
-    return user_input.described(value)
+    return messages.describe(value)
   fits = all(hasattr(value, method) for method in methods)
   return f"the class {value.__name__}" + (": call it" if fits else "")
 
@@ -134,7 +134,7 @@ def folder(name: str, value: Any, or_none: str = ", or None") -> str:
   try:
     path = os.fsdecode(value)
   except TypeError:
-    raise TypeError(f"{name}={user_input.described(value)}: expected a "
+    raise TypeError(f"{name}={messages.describe(value)}: expected a "
                     f"path{or_none}.") from None
   if not path:
     raise ValueError(

@@ -182,7 +182,7 @@ class BadInputTest(parameterized.TestCase):
        ["report_materializer", "function"]),
       ("placement", dict(placement_strategy="round_robin"),
        ["placement_strategy", "'round_robin'"]),
-      ("replay", dict(replay_config=[0]), ["replay_config", "list"]),
+      ("replay", dict(replay_config=[0]), ["replay_config", "[0]"]),
       ("combiner", dict(global_step_combiner_fn=3),
        ["global_step_combiner_fn", "3"]),
       ("config", dict(config={"model_dir": "x"}), ["config", "RunConfig"]),

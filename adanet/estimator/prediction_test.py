@@ -188,7 +188,7 @@ class PredictorTest(_Trained):
         ({"x": _FEATURES[:0]}, ValueError, "no rows"),
         ({"x": _FEATURES.astype(str)}, TypeError,
          r"features\['x'\] has the type <U\d+: expected float32"),
-        ({"x": [[1., 2., 3.]]}, TypeError, r"features\['x'\] is a value of")):
+        ({"x": [[1., 2., 3.]]}, TypeError, r"features\['x'\] is \[\[1.0, ")):
       with self.subTest(message), self.assertRaisesRegex(
           error, message) as caught:
         predict(features)

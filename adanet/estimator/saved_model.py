@@ -7,8 +7,8 @@ import time
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
-from adanet.core import user_input
 from adanet.estimator import arguments
 from adanet.estimator import best_ensemble
 from adanet.heads import export_output
@@ -59,7 +59,7 @@ def export(best: best_ensemble.BestEnsemble, export_dir_base: str,
     if not hasattr(receiver, "features") or not hasattr(
         receiver, "receiver_tensors"):
       raise ValueError(f"{name} must be a function {expected}, and it returned "
-                       f"{user_input.described(receiver)}")
+                       f"{messages.describe(receiver)}")
     receivers.append(receiver)
     return input_fn_lib.Input(receivers[0].features, None, [])
 

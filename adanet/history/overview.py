@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from adanet.console import wording
 from adanet.history import records
+from adanet import messages
 from adanet.progress import event_text
 
 _MAX_INDICES = 4
@@ -50,13 +51,13 @@ def result(search: records.Records) -> str:
   if final is not None and final.value is not None:
     text += f" with {last.metric_name} {final.value:.6g}"
   # With force_grow=False an ensemble may be older than the last iteration.
-  text += " after " + wording.count(len(search.iterations), "iteration")
+  text += " after " + messages.count(len(search.iterations), "iteration")
   if last.global_step is not None:
-    text += ", " + wording.count(last.global_step, "step")
+    text += ", " + messages.count(last.global_step, "step")
   if search.seconds is not None:
-    text += ", " + event_text.duration(search.seconds)
+    text += ", " + messages.duration(search.seconds)
   if final is not None:
-    text += ": " + wording.count(len(final.subnetworks), "subnetwork")
+    text += ": " + messages.count(len(final.subnetworks), "subnetwork")
   return text + "."
 
 

@@ -15,6 +15,7 @@ from adanet.console import page as page_lib
 from adanet.console import wording
 from adanet.history import overview
 from adanet.history import records
+from adanet import messages
 from adanet.progress import event_text
 from matplotlib import figure as figure_lib
 
@@ -185,22 +186,22 @@ class _Picture:
              ] if group[0].kind == "ps" else []
     if any(set(task.records[number].trained) != set(record.trained)
            for task in group if number in task.records):
-      texts = ["{} each".format(wording.count(
+      texts = ["{} each".format(messages.count(
           len(record.trained), "subnetwork")), f"{len(record.trained)} each"]
       return [(texts, page_lib.SPEED_BAR)]
     cells: List[Tuple[Sequence[str], str]] = []
     for name, steps in record.trained.items():
       if name not in self._ensembles:
         cells.append((
-            [_kind(name) + ": " + wording.count(steps, "step"), _kind(name)],
+            [_kind(name) + ": " + messages.count(steps, "step"), _kind(name)],
             self._color(name)))
     number_of_ensembles = len(record.trained) - len(cells)
     if len(cells) > _MAX_CELLS:
-      cells = [([wording.count(len(cells), "subnetwork"), str(len(cells))],
+      cells = [([messages.count(len(cells), "subnetwork"), str(len(cells))],
                 page_lib.SPEED_BAR)]
     if number_of_ensembles:
-      text = wording.count(number_of_ensembles, "ensemble")
-      cells.append(([text + ": " + wording.count(record.steps, "step"), text,
+      text = messages.count(number_of_ensembles, "ensemble")
+      cells.append(([text + ": " + messages.count(record.steps, "step"), text,
                      str(number_of_ensembles)], page_lib.ENSEMBLE))
     return cells
 

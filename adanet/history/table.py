@@ -18,6 +18,7 @@ from adanet.console import tables
 from adanet.console import wording
 from adanet.history import overview
 from adanet.history import records
+from adanet import messages
 from adanet.progress import event_text
 from rich import console as rich_console
 from rich import text as rich_text
@@ -110,7 +111,7 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
         _wrapped(_subnetwork_texts(candidate, is_winner), max(width, 12)),
         style="bold green" if is_winner else None)
   if rest > 0:
-    tables.add_row(table, f"  and {wording.count(rest, 'more candidate')}",
+    tables.add_row(table, f"  and {messages.count(rest, 'more candidate')}",
                    *[""] * (len(columns) - 1))
   return table
 
@@ -118,7 +119,7 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
 def _seconds(value: Optional[float]) -> str:
   if value is None:
     return ""
-  return f"{value:.3g} s" if value < 60 else event_text.duration(value)
+  return f"{value:.3g} s" if value < 60 else messages.duration(value)
 
 
 def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
@@ -150,7 +151,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
     tables.add_row(table, *row,
                    style="bold green" if row[0].startswith("*") else None)
   if rest > 0:
-    tables.add_row(table, f"  and {wording.count(rest, 'more network')}",
+    tables.add_row(table, f"  and {messages.count(rest, 'more network')}",
                    *[""] * (len(columns) - 1))
   return [table]
 
@@ -196,11 +197,11 @@ def _iteration_parts(record: records.IterationRecord, search: records.Records,
                      width: int) -> List[Any]:
   """Returns the heading, the candidates and the notes of an iteration."""
   names = overview.names_of(record)
-  facts = [wording.count(len(record.candidates), "candidate") + names.meaning]
+  facts = [messages.count(len(record.candidates), "candidate") + names.meaning]
   if record.global_step is not None:
     facts.append(f"to step {record.global_step}")
   if record.seconds is not None:
-    facts.append(event_text.duration(record.seconds))
+    facts.append(messages.duration(record.seconds))
   parts = [_bold(f"Iteration {record.iteration}: {', '.join(facts)}", width),
            _candidates_table(record, width)]
   if record.reason:
@@ -249,7 +250,7 @@ def _trained_text(group, ensembles, width):
   subnetworks = [name for name in names if name not in ensembles]
   number = len(names) - len(subnetworks)
   return _wrapped(_few(subnetworks) + [
-      wording.count(number, "ensemble")] * bool(number), width)
+      messages.count(number, "ensemble")] * bool(number), width)
 
 
 def _tasks_parts(search: records.Records, width: int) -> List[Any]:
@@ -275,7 +276,7 @@ def _tasks_parts(search: records.Records, width: int) -> List[Any]:
     tables.add_row(
         table, name, _trained_text(group, ensembles, max(left, 20)), *values)
   return [
-      _bold(wording.count(len(tasks), "task"), width), table,
+      _bold(messages.count(len(tasks), "task"), width), table,
       rich_text.Text(_filled(
           "steps: of its training loop. MB: of the variables that it builds or "
           "holds.", width), style="dim")]

@@ -13,8 +13,8 @@ import signal
 import sys
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set
 
+from adanet import messages
 from adanet import typed_json
-from adanet.console import wording
 
 CHIEF = "chief"
 WORKER = "worker"
@@ -224,7 +224,7 @@ class Failure(NamedTuple):
     if not self.has_worked:
       parts.append("before it began to work")
     if self.num_restarts:
-      parts.append("after " + wording.count(self.num_restarts, "restart"))
+      parts.append("after " + messages.count(self.num_restarts, "restart"))
     return ", ".join(parts)
 
 

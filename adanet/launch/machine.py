@@ -27,9 +27,9 @@ import struct
 import subprocess
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence
 
-from adanet.console import wording
 from adanet.launch import job as job_lib
 from adanet.launch import processes
+from adanet import messages
 
 _TIMEOUT_SECS = 10
 
@@ -144,7 +144,7 @@ def gpu_sharing_message(tasks: Sequence[job_lib.Task],
   if not gpus or count <= len(gpus):
     return None
   return (f"The chief and the workers ({count}) share "
-          f"{wording.count(len(gpus), 'GPU')}, with memory growth on.")
+          f"{messages.count(len(gpus), 'GPU')}, with memory growth on.")
 
 
 @contextlib.contextmanager

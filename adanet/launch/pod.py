@@ -9,8 +9,8 @@ import threading
 from typing import Callable, Mapping, Optional, Sequence
 
 from adanet import log as logging
+from adanet import messages
 from adanet import waiting
-from adanet.console import wording
 from adanet.engines.cluster import addresses
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
@@ -60,7 +60,7 @@ def wait_for_names(job: job_lib.Job,
   def message():
     parts = [f"{name} ({address})" for name, address in missing.items()]
     return (f"the {'name' if len(missing) == 1 else 'names'} of "
-            f"{wording.listed(parts)}")
+            f"{messages.list_names(parts)}")
 
   while True:
     missing = {

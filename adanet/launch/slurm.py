@@ -31,8 +31,8 @@ import itertools
 import re
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from adanet.console import wording
 from adanet.launch import job as job_lib
+from adanet import messages
 
 # Below the ports that Linux gives to clients (from 32768), and above most
 # services.
@@ -161,7 +161,7 @@ def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
   num_others = num_ps + bool(has_evaluator)
   if num_ranks < 1 + num_others:
     raise ValueError(
-        f"srun: {wording.count(num_ranks, 'task')}, expected at least "
+        f"srun: {messages.count(num_ranks, 'task')}, expected at least "
         f"{1 + num_others} (a chief, {num_ps} "
         f"ps{', an evaluator' if has_evaluator else ''}); use srun "
         f"--ntasks={1 + num_others} or more.")

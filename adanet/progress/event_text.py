@@ -18,8 +18,8 @@ import re
 import time
 from typing import Callable, Iterable, List, NamedTuple, Optional
 
-from adanet.console import wording
 from adanet.core import events
+from adanet import messages
 
 _MARK = ".."
 _MIN_END = 6  # Characters.
@@ -167,15 +167,6 @@ class Remaining:
     return Left(left, None if search == left else search)
 
 
-def duration(seconds: float) -> str:
-  """Returns a time in seconds as h:mm:ss, or m:ss."""
-  minutes, secs = divmod(int(seconds + .5), 60)
-  hours, minutes = divmod(minutes, 60)
-  if hours:
-    return f"{hours}:{minutes:02}:{secs:02}"
-  return f"{minutes}:{secs:02}"
-
-
 def since(seconds: Optional[float]) -> str:
   """Returns when something was, to be put after it: " on 2026-01-31 at 09:05".
 
@@ -191,16 +182,16 @@ def since(seconds: Optional[float]) -> str:
 
 def _counted(names, noun, meaning=""):
   """Returns how many of something there are, and their first names."""
-  return f"{wording.count(len(names), noun)}{meaning} ({wording.listed(names)})"
+  return f"{messages.count(len(names), noun)}{meaning} ({messages.list_names(names)})"
 
 
 def _time_left(left: Left) -> List[str]:
   """Returns the time left as a list of no or one text."""
   if left.iteration is None:
     return []
-  text = f"{duration(left.iteration)} left"
+  text = f"{messages.duration(left.iteration)} left"
   if left.search is not None:
-    text += f" (search: about {duration(left.search)})"
+    text += f" (search: about {messages.duration(left.search)})"
   return [text]
 
 
@@ -229,7 +220,7 @@ def undecided(event: events.IterationUndecided, names: Names) -> str:
   return (f"Iteration {event.iteration_number} has no winner yet at step "
           f"{event.global_step}, the last one: {leads} To decide, train for "
           "more steps, or set max_iterations and no max_steps." +
-          f" Not trained: {wording.listed(event.untrained)}." * bool(event.untrained))
+          f" Not trained: {messages.list_names(event.untrained)}." * bool(event.untrained))
 
 
 def _resumed(event):
@@ -312,12 +303,12 @@ class EventText:
     heading = self.heading(event)
     return "{}: {}.{}".format(
         heading[0], ", ".join(heading[1:]),
-        f" Loss: {wording.listed(losses)}." if losses else "")
+        f" Loss: {messages.list_names(losses)}." if losses else "")
 
   def _ended(self, event):
     gain = " " + event.fit.message() if event.fit else ""
     return "Iteration {} ended after {}: {}{}".format(
-        event.iteration_number, duration(event.seconds),
+        event.iteration_number, messages.duration(event.seconds),
         _shortened(event.choice, self.names).message(event.metric_name), gain)
 
   def line(self, event: events.Event) -> str:

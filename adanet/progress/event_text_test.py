@@ -27,12 +27,6 @@ def _progress(number, step, rate=_RATE, left=True):
 
 class EventTextTest(parameterized.TestCase):
 
-  @parameterized.parameters(
-      (0, "0:00"), (9.6, "0:10"), (59.5, "1:00"), (61, "1:01"),
-      (3600, "1:00:00"), (360000, "100:00:00"))
-  def test_duration(self, seconds, text):
-    self.assertEqual(text, event_text.duration(seconds))
-
   @parameterized.named_parameters(
       ("began",
        events.IterationBegan(1, ("a", "b"), ("a_grow",), 100, 50),

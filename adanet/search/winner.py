@@ -14,8 +14,8 @@ from adanet import log as logging
 from adanet.core import architecture as architecture_lib
 from adanet.core import iteration as iteration_lib
 from adanet.core import selection
-from adanet.core import user_input
 from adanet.engines import engine as engine_lib
+from adanet import messages
 from adanet.training import fitting
 from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
@@ -71,7 +71,7 @@ def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
   if missing:
     raise ValueError(
         "evaluator must be an adanet.Evaluator(input_fn), or have "
-        f"{', '.join(_OF_EVALUATORS)}, got {user_input.described(evaluator)} "
+        f"{', '.join(_OF_EVALUATORS)}, got {messages.describe(evaluator)} "
         f"without {', '.join(missing)}")
   if min_delta and evaluator and "objective_fn" in _objective(evaluator):
     raise ValueError(

@@ -15,8 +15,8 @@ from typing import Any, Dict, Optional, Tuple
 import zlib
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
-from adanet.core import user_input
 from adanet.tf_compat import runtime
 from adanet.training import input_position
 import numpy as np
@@ -32,7 +32,7 @@ def _check_text(name, array):
     if not isinstance(value, (str, bytes)):
       raise ValueError(
           f"{name} is an array of objects, and value {number} is "
-          f"{user_input.described(value)}: expected text in all. Fill what is "
+          f"{messages.describe(value)}: expected text in all. Fill what is "
           "missing, or convert it, for example with astype('float32').")
 
 
@@ -40,14 +40,14 @@ def _checked_array(name, value):
   """Returns an array, or raises an error that names it."""
   if not hasattr(value, "__array__") or hasattr(value, "columns"):
     raise TypeError(
-        f"{name} is {user_input.described(value)}: expected a NumPy array, or "
+        f"{name} is {messages.describe(value)}: expected a NumPy array, or "
         "a dict from name to array.")
   try:
     array = np.asarray(value)
   except Exception as e:
     raise TypeError(
         "{} is {}, which is not a NumPy array: {}.".format(
-            name, user_input.described(value),
+            name, messages.describe(value),
             runtime.error_line(e).rstrip("."))) from e
   if np.ma.is_masked(value):
     raise ValueError(f"{name} has masked values: give them a value, for "
@@ -134,7 +134,7 @@ def _dtype(name, array):
 def _check_count(name, value):
   if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
       value <= 0):
-    raise ValueError(f"{name}={user_input.described(value)}: expected an int "
+    raise ValueError(f"{name}={messages.describe(value)}: expected an int "
                      "greater than 0.")
 
 
@@ -224,14 +224,14 @@ class ArrayInput:
     """
     if not isinstance(shuffle, bool):
       raise ValueError(
-          f"shuffle={user_input.described(shuffle)}: expected True or False: "
+          f"shuffle={messages.describe(shuffle)}: expected True or False: "
           "True to train, False to evaluate and to predict.")
     _check_count("batch_size", batch_size)
     if num_epochs is not None:
       _check_count("num_epochs", num_epochs)
     if seed is not None and not (
         isinstance(seed, numbers.Integral) and 0 <= seed < 2**32):
-      raise ValueError(f"seed={user_input.described(seed)}: expected an int "
+      raise ValueError(f"seed={messages.describe(seed)}: expected an int "
                        "from 0 to 2**32 - 1, or None.")
     arrays = named(names[0], features)
     if labels is not None:

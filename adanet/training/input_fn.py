@@ -10,6 +10,7 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
 from adanet.core import evaluator as evaluator_lib
 from adanet.core import scopes
@@ -65,7 +66,7 @@ def _pair(batch, mode):
   if instead is not None:
     raise ValueError(
         "input_fn must return (features, labels) or a tf.data.Dataset, got "
-        f"{user_input.described(batch)}{instead}")
+        f"{messages.describe(batch)}{instead}")
   if mode != "infer":
     raise ValueError(
         "input_fn must return labels, too, as a pair (features, labels) or a "

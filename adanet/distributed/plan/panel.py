@@ -11,6 +11,7 @@ import math
 from adanet.console import page as page_lib
 from adanet.console import wording
 from adanet.distributed.plan import groups
+from adanet import messages
 
 #: A panel with more subnetworks does not name each of them.
 MAX_NAMED_ROWS = 40
@@ -181,7 +182,7 @@ class Panel:
         "training time " + page_lib.format_number(time),
         page_lib.format_number(figures["wasted_training"]),
         plan.num_workers,
-        wording.count(
+        messages.count(
             f"{figures['max_subnetworks_per_worker']:,}", "subnetwork"))
     if figures["fetches"]:
       facts += f", fetches per step {figures['fetches']:,}"

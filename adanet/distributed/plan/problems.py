@@ -8,6 +8,7 @@ from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import placement
 from adanet.distributed.plan import predictions as predictions_lib
+from adanet import messages
 
 import numpy as np
 
@@ -139,7 +140,7 @@ def _message(plan, kind, indices, worker_names, subnetwork_names):
   if kind == "overloaded_ps":
     mean = f"{plan.load_per_ps().mean():.4g}"
     if plan.sizes is None:
-      mean = wording.count(mean, "subnetwork")
+      mean = messages.count(mean, "subnetwork")
     return f"{ps} serve{verb_s} more than twice the mean load of {mean}."
   if not indices:
     return "No worker builds the ensembles."
@@ -151,7 +152,7 @@ def _message(plan, kind, indices, worker_names, subnetwork_names):
   if kind == "overloaded_workers":
     median = _median_work(plan)
     median = (f"cost of {median:.4g}" if plan.costs is not None else
-              "of " + wording.count(f"{median:g}", "subnetwork"))
+              "of " + messages.count(f"{median:g}", "subnetwork"))
     return f"{workers} train{verb_s} more than twice the median {median}."
   num_enough = len(indices) - plan.duplicated_ensembles()
   return "{} build the ensembles; {} enough.".format(
@@ -160,9 +161,9 @@ def _message(plan, kind, indices, worker_names, subnetwork_names):
 
 def _fix_text(key, value):
   if key == "num_workers":
-    return wording.count(value - 1, "worker") + " beside the chief"
+    return messages.count(value - 1, "worker") + " beside the chief"
   if key == "num_ps":
-    return wording.count(value, "parameter server")
+    return messages.count(value, "parameter server")
   return _arguments.shorten(value)
 
 

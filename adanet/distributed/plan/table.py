@@ -23,6 +23,7 @@ from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import value
+from adanet import messages
 from rich import console as rich_console
 from rich import table as rich_table
 from rich import text as rich_text
@@ -89,8 +90,8 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
   if rest:
     tables.add_row(
         table, "and {}, of {}".format(
-            wording.count(len(rest), "more group"),
-            wording.count(sum(len(group[0]) for group in rest), noun)),
+            messages.count(len(rest), "more group"),
+            messages.count(sum(len(group[0]) for group in rest), noun)),
         *[""] * (len(columns) - 1))
   return table
 
@@ -99,7 +100,7 @@ def _subnetworks_text(parts, name):
   """Returns the subnetworks, list of `Indices`, of the groups in one row."""
   if len(parts) == 1:
     return parts[0].to_text(name)
-  return (wording.count(len(parts[0]), "subnetwork") + " each" if parts[0] else
+  return (messages.count(len(parts[0]), "subnetwork") + " each" if parts[0] else
           "")
 
 
@@ -359,8 +360,8 @@ def show_executor(plan: plan_lib.ExecutorPlan,
   time = plan.training_time()
   tables.print_parts(console, [
       rich_text.Text("An executor: {}, {}, the longest first".format(
-          wording.count(f"{plan.num_workers:,}", "worker"),
-          wording.count(f"{plan.num_subnetworks:,}", "subnetwork")),
+          messages.count(f"{plan.num_workers:,}", "worker"),
+          messages.count(f"{plan.num_subnetworks:,}", "subnetwork")),
                      style="bold"),
       _groups_table(
           ["worker", "trains", ">time", ">busy"], plan.worker_groups,
