@@ -72,8 +72,8 @@ class HistoryTest(absltest.TestCase):
 
   def test_report(self):
     lines = self._report().splitlines()
-    self.assertRegex(lines[0], "^name +val_loss +val_accuracy +weight")
-    self.assertRegex(lines[2], "^deep +0.5 +0.67 +1.00 +2 +4 +1,234 +5.6 ms +1.5")
+    self.assertRegex(lines[0], "^name +val_loss +weight +val_accuracy")
+    self.assertRegex(lines[2], "^deep +0.5 +1.00 +0.67 +2 +4 +1,234 +5.6 ms +1.5")
     report = json.loads(self._report("--format=json"))
     self.assertEqual("NaN", report["networks"][1]["epochs"][1]["val_loss"])
 
