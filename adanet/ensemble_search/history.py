@@ -23,7 +23,8 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import picture
 
 # pylint: disable=g-import-not-at-top
-_WIDTH = 100  # Characters of a line on a page, and of a cell of a notebook.
+_WIDTH = 100  # Characters of a line.
+_PAGE_WIDTH = 10_000  # A page and the cell of a notebook scroll a wide table.
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
 _FORMATS = ("pdf", "png", "svg")
 _SECS_BETWEEN_DRAWINGS = .2
@@ -245,7 +246,7 @@ class SearchHistory(NamedTuple):
       figure = picture.draw(self, has_table=False)
     page_lib.write(figure, file, "svg")
     svg = file.getvalue().decode()
-    return (f'<div>{tables.to_html(self.show, _WIDTH)}'
+    return (f'<div>{tables.to_html(self.show, _PAGE_WIDTH)}'
             f"<div style=\"overflow-x:auto\">{svg[svg.index('<svg'):]}</div>"
             "</div>")
 
