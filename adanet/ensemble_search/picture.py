@@ -13,7 +13,7 @@ _MAX_CURVES, _MAX_ROWS = 12, 25
 _LEFT, _WIDTH, _HEIGHT, _TRIALS_HEIGHT, _LEGEND = .7, 4.2, 2.4, 1.5, 5.15
 _MAX_SHORT = 5  # The epochs of a curve that is shown as a whole.
 # How much farther from the best a value is shown than most networks are.
-_MAX_DISTANCE = 10.
+_MAX_DISTANCE = 4.
 _MAX_LINEAR = 4.  # Beyond this ratio of values, their scale is logarithmic.
 
 
@@ -58,8 +58,9 @@ def draw(history, has_table=True):
     width = page.text(x + .32, y, name)
     weight = sum(network.weight or 0 for network in networks)
     notes = [f"weight {weight:.2f}"] if weight else []
-    if not any(lowest <= best <= highest for best in bests.get(name, [lowest])):
-      notes.append(f"{outside} the frame" if outside else "no value")
+    finite = [best for best in bests.get(name, []) if np.isfinite(best)]
+    if not any(lowest <= best <= highest for best in finite):
+      notes.append(f"{outside} the frame" if finite else "no value")
     page.text(x + .42 + width, y, ", ".join(notes), 7,
               color=page_lib.SMALL_PRINT)
     y += .19
