@@ -10,7 +10,7 @@ from adanet import log
 
 
 class Interrupted(KeyboardInterrupt):
-  """Ctrl-C at a Python that goes on; a notebook shows one line for the error."""
+  """Ctrl-C at a Python that goes on; a notebook shows one line for it."""
 
   def _render_traceback_(self) -> List[str]:
     return [": ".join(["KeyboardInterrupt", *map(str, self.args)])]

@@ -201,13 +201,15 @@ class SearchHistory(NamedTuple):
     if not rows:
       return []
     return [[_HEADINGS.get(name, name) for name in rows[0]]] + [
-        [format_value(name, value) for name, value in row.items()] for row in rows]
+        [format_value(name, value) for name, value in row.items()]
+        for row in rows]
 
   def __str__(self) -> str:
     from rich import console as rich_console
     output = io.StringIO()
     self.show(rich_console.Console(
-        file=output, width=_WIDTH, color_system=None))
+        file=output, width=_WIDTH, color_system=None, force_terminal=False,
+        force_jupyter=False))
     return output.getvalue()
 
   def show(self, console: Any) -> None:
@@ -303,8 +305,9 @@ def _row_of_mean(name, values, weight, used, trained):
 def _join_hyperparameters(row):
   """Returns a row of the leaderboard with all hyperparameters in one column."""
   names = [name for name in row if name.startswith("params_")]
-  text = " ".join(f"{name.removeprefix('params_')}={format_value(name, row[name])}"
-                  for name in names if row[name] is not None)
+  text = " ".join(
+      f"{name.removeprefix('params_')}={format_value(name, row[name])}"
+      for name in names if row[name] is not None)
   return {name: value for name, value in row.items() if name not in names} | (
       {"hyperparameters": text} if names else {})
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A directory is shown without TensorFlow, by adanet-report as well."""
 
+import builtins
 import contextlib
 import io
 import json
 import math
 import os
 import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -115,6 +117,15 @@ class HistoryTest(parameterized.TestCase):
     for name in ("ensemble", "deep", "wide", "1,234", "5.6 ms"):
       self.assertIn(name, html)
 
+  def test_text_in_a_notebook(self):
+    search_history = history.read(self._path)
+    text = str(search_history)
+    shell = type("ZMQInteractiveShell", (), {})()
+    with mock.patch.object(
+        builtins, "get_ipython", lambda: shell, create=True), \
+         mock.patch.dict(os.environ, FORCE_COLOR="1"):
+      self.assertEqual(text, str(search_history))
+
   @parameterized.named_parameters(
       ("losses", "min", .08, (_A, _B)),
       ("failed", "min", .08, (_A, _B, [5., 1e9, math.inf, 1e12], [9.] * 6)),
@@ -136,9 +147,9 @@ class HistoryTest(parameterized.TestCase):
       self.assertBetween(height, .02, .98)
     self.assertGreater(abs(heights[0] - heights[1]), .02)
     # A curve without any value in the frame is named.
-    self.assertEqual(
-        sum(not 0 < shown.transform((1, best(filter(np.isfinite, curve))))[1] < 1
-            for curve in curves), texts.count(f"{outside} the frame"))
+    hidden = [curve for curve in curves if not 0 < shown.transform(
+        (1, best(filter(np.isfinite, curve))))[1] < 1]
+    self.assertLen(hidden, texts.count(f"{outside} the frame"))
 
   @parameterized.parameters(
       ([1.],), ([1.] * 9,), ([math.nan, 1.],), ([.5, .7, .9],))
