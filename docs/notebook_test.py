@@ -1,7 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the first program of a page in the kernel of a notebook."""
+"""Runs the first programs of a page in the kernel of a notebook."""
 
+import base64
 import json
 import os
 import re
@@ -35,6 +36,16 @@ _GOES_ON = """
 search.train(data, validation_input_fn=validation)
 print(search.history().end.reason)
 """
+_STOPPED_FIT = """
+class StopFit(keras.callbacks.Callback):
+
+  def on_epoch_end(self, epoch, logs=None):
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+search.fit(x, y, iterations=9, callbacks=lambda: [StopFit()])
+"""
+_SIZE = re.compile(rb"IHDR(.{4})(.{4})", re.DOTALL)  # Of a PNG.
 
 
 class NotebookTest(absltest.TestCase):
@@ -60,7 +71,7 @@ class NotebookTest(absltest.TestCase):
         for source in (_SETUP.format(self._folder),) + sources])
     nbclient.NotebookClient(
         notebook, timeout=_CELL_SECS, kernel_name="python3",
-        allow_error_names=["KeyboardInterrupt"]).execute()
+        allow_error_names=["Interrupted"]).execute()
     return [cell.outputs for cell in notebook.cells[1:]]
 
   def _html(self, outputs):
@@ -71,26 +82,60 @@ class NotebookTest(absltest.TestCase):
     return "".join(output.text for output in outputs
                    if output.output_type == "stream" and output.name == name)
 
-  def test_page(self):
-    program, expected = pages.programs("docs/leaderboard.rst")[0]
-    trained, history, board = self._run(program, "history", "board")
+  def test_estimator(self):
+    (begin, _), (program, expected) = pages.programs("docs/leaderboard.rst")[:2]
+    begin = begin[:begin.index("search = ")]
+    trained, history, board, text = self._run(
+        begin + program, "history", "board", "print(history)")
     self.assertContainsSubset(
         expected.splitlines(), self._text(trained, "stdout").splitlines())
     # One output of each iteration, which is drawn again, not one of each step.
     drawn = re.findall(r"Iteration (\d) \(", self._html(trained))
     self.assertEqual(["0", "1"], drawn)
-    for name in ("t0_deep", "t1_wide", "225/225"):
+    for name in ("t0_deep", "t1_wide", "200/200"):
       self.assertIn(name, self._html(trained))
     self.assertIn("<svg", self._html(history))
     self.assertLen(history, 1)
     self.assertIn('class="dataframe"', self._html(board))
+    self.assertLen(text, 1)
+    self.assertIn("Iteration 0", self._text(text, "stdout"))
+
+  def test_search(self):
+    program, _ = pages.programs("docs/leaderboard.rst")[0]
+    shows = ("search.plot()", "search", "board", "print(history)")
+    _, plot, search, board, text, _, inline, stopped, resumed = self._run(
+        program, *shows, "%matplotlib inline", "search.plot()", _STOPPED_FIT,
+        "search.fit(x, y, epochs=5, iterations=2, verbose=0)")
+    self.assertLen(text, 1)
+    cells = [line.split() for line in self._text(text, "stdout").splitlines()]
+    for outputs in plot, inline:
+      self.assertLen(outputs, 1)
+      png = base64.b64decode(outputs[0].data["image/png"])
+      width, height = _SIZE.search(png).groups()
+      # In the size of the page, which is drawn at 1.5 times as many pixels.
+      self.assertAlmostEqual(
+          int.from_bytes(width, "big") / 1.5,
+          outputs[0].metadata["image/png"]["width"], delta=1)
+      self.assertGreater(int.from_bytes(height, "big"), 600)
+    self.assertEqual(plot[0].data["image/png"], inline[0].data["image/png"])
+    self.assertLen(search, 1)
+    for name in ("<svg", "best epoch"):
+      self.assertEqual(1, self._html(search).count(name))
+    shown = [re.findall("<td>(.*?)</td>", row)
+             for row in self._html(board).split("</tr>")]
+    self.assertEqual(cells[1:], [
+        " ".join(row).split() for row in shown if row] + [[]])
+    self.assertEqual(
+        ["KeyboardInterrupt: Stopped. All training so far is saved: call fit "
+         "again to resume."], stopped[-1].traceback)
+    self.assertIn("<svg", self._html(resumed))
 
   def test_stop_and_go_on(self):
     (begin, _), (program, _) = pages.programs("docs/leaderboard.rst")[:2]
     begin = begin[:begin.index("search = ")]
     program = program[:program.index("search.train(")]
     _, stopped, after = self._run(begin + program, _STOPPED, _GOES_ON)
-    self.assertEqual("KeyboardInterrupt", stopped[-1].ename)
+    self.assertLen(stopped[-1].traceback, 1)
     self.assertIn("Stopped: step 5 of iteration 0 is saved",
                   self._text(stopped, "stderr"))
     self.assertIn("Resumed from step 5 of iteration 0",

@@ -5,6 +5,7 @@
 Lengths are in inches, and y grows downward from the top of the page.
 """
 
+import base64
 import contextlib
 import functools
 import io
@@ -26,6 +27,7 @@ import numpy as np
 
 #: Pixels in an inch, also of the images in an SVG.
 DPI = 144.
+_DISPLAY_DPI = 96.  # Pixels of CSS in an inch.
 MARGIN = 0.25
 LINE_HEIGHT = 0.17
 _LEAST_WIDTH = 6.5
@@ -153,6 +155,26 @@ def scale_values(axes, values):
   axes.yaxis.set_major_locator(locator)
 
 
+class PictureFigure(figure_lib.Figure):
+  """A figure that a notebook shows in the same way with each backend.
+
+  Jupyter knows no plain `Figure` before Matplotlib's inline backend is loaded,
+  and the inline backend has its own size and margins.
+  """
+
+  def _ipython_display_(self):
+    """Shows the figure in a notebook, and its name in a terminal."""
+    from IPython import display  # pylint: disable=g-import-not-at-top
+    image = io.BytesIO()
+    write(self, image, "png")
+    width, height = self.get_size_inches() * _DISPLAY_DPI
+    display.display({
+        "image/png": base64.b64encode(image.getvalue()).decode("ascii"),
+        "text/plain": repr(self)}, metadata={
+            "image/png": {"width": int(width), "height": int(height)}},
+                    raw=True)
+
+
 class Page:
   """A figure that is drawn from its top, and cut to its size at the end.
 
@@ -161,9 +183,10 @@ class Page:
   """
 
   def __init__(self):
-    self._figure = figure_lib.Figure(dpi=DPI)
+    self._figure = PictureFigure(dpi=DPI)
     self._from_top = transforms.Affine2D()
-    self._inches = self._from_top + self._figure.dpi_scale_trans
+    # `bbox_inches="tight"` of Matplotlib moves no other transform.
+    self._inches = self._from_top + self._figure.transFigure
     self._axes = []
     self.right = _LEAST_WIDTH
 
@@ -220,7 +243,7 @@ class Page:
     """Ends the page below a y; returns the figure."""
     width = np.ceil((self.right + MARGIN) * DPI) / DPI
     height = np.ceil((bottom + MARGIN) * DPI) / DPI
-    self._from_top.scale(1, -1).translate(0, height)
+    self._from_top.scale(1 / width, -1 / height).translate(0, 1)
     self._figure.set_size_inches(width, height)
     for axes, x, y, w, h in self._axes:
       axes.set_position((x / width, 1 - (y + h) / height, w / width,

@@ -108,9 +108,11 @@ def print_parts(console, parts):
       console.print(part)
     return
   output = io.StringIO()
-  # A console of its own, because the caller's may be 80 columns wide.
+  # A console of its own, because the caller's may be 80 columns wide. In a
+  # notebook, Rich would show the text in the cell and write nothing.
   plain = rich_console.Console(
-      file=output, width=_PLAIN_WIDTH, color_system=None, force_terminal=False)
+      file=output, width=_PLAIN_WIDTH, color_system=None, force_terminal=False,
+      force_jupyter=False)
   for i, part in enumerate(parts):
     if isinstance(part, rich_table.Table):
       part.box, part.pad_edge = None, False

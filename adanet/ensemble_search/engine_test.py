@@ -225,8 +225,10 @@ class EngineTest(parameterized.TestCase):
         time.sleep(.5)
 
     with mock.patch.object(network.Network, "end_epoch", end_epoch):
-      with self.assertRaises(KeyboardInterrupt):
+      with self.assertLogs(level="WARNING") as logs, \
+           self.assertRaises(KeyboardInterrupt):
         fitted(folder)
+    self.assertIn("call fit again to resume", logs.output[-1])
     self._check(fitted(folder))
     self.assertEqual(1, threading.active_count() - sum(
         thread.daemon for thread in threading.enumerate()))

@@ -15,6 +15,7 @@ import tempfile
 from typing import Any
 
 from adanet import forks
+from adanet import interrupts
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
@@ -170,6 +171,8 @@ class EnsembleSearch:
     return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
                arguments.loss_weights, path, content["seed"], sampler, combine)
 
+  @interrupts.in_one_line("Stopped. All training so far is saved: call fit "
+                          "again to resume.")
   def fit(self, x: Any, y: Any = None, *, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,
           validation_split: float = .2, sample_weight: Any = None,
@@ -264,6 +267,9 @@ class EnsembleSearch:
       ModuleNotFoundError: a function takes a trial, and Optuna is missing.
       RuntimeError: a worker of `executor` died.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
+        A program that does not catch KeyboardInterrupt, and the cell of a
+        notebook, end with one line and without a traceback. The exit status of
+        the program is 130.
     """
     for name, count in (("batch_size", batch_size), ("epochs", epochs),
                         ("patience", patience), ("iterations", iterations)):
@@ -367,13 +373,8 @@ class EnsembleSearch:
       if any(task.callbacks is not None and directory.folder(
           task.key).read_record() for task in unfinished):
         log.warning("Resuming networks; their callbacks start fresh.")
-      try:
-        for key, record in engine.train(unfinished, executor):
-          display.network(key, record)
-      except KeyboardInterrupt:
-        display.line("Stopped. All training so far is saved: call fit again to "
-                     "resume.")
-        raise
+      for key, record in engine.train(unfinished, executor):
+        display.network(key, record)
       ensemble_model.select_ensemble(
           directory, judge, max_members, engine.stop.is_late)
       if engine.stop.is_set():
@@ -451,6 +452,12 @@ class EnsembleSearch:
   def plot(self, path: Any = None) -> Any:
     """Draws the search. See `SearchHistory.plot`."""
     return self.history.plot(path)
+
+  def _repr_html_(self) -> str | None:
+    """Shows the search in a notebook; None makes the notebook show the text."""
+    if self._path is None or files.Directory(self._path).read() is None:
+      return None
+    return self.history._repr_html_()
 
   def study(self, name: str) -> Any:
     """Returns a new `optuna.Study` in memory with all trials of a function.

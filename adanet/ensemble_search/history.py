@@ -12,6 +12,7 @@ import io
 import itertools
 import json
 import math
+import numbers
 import os
 import sys
 import threading
@@ -22,7 +23,8 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import picture
 
 # pylint: disable=g-import-not-at-top
-_WIDTH = 100  # Characters of a line on a page, and of a cell of a notebook.
+_WIDTH = 100  # Characters of a line.
+_PAGE_WIDTH = 10_000  # A page and the cell of a notebook scroll a wide table.
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
 _FORMATS = ("pdf", "png", "svg")
 _SECS_BETWEEN_DRAWINGS = .2
@@ -134,21 +136,23 @@ class SearchHistory(NamedTuple):
 
     With folds, each function has a row, followed by the rows of its networks.
 
-    Columns: `name`; the monitored value, `val_loss` and metrics, computed alike
-    in all rows; `weight`; `best_epoch`; `epochs`; `parameters`;
+    Columns: `name`; the monitored value; `weight`; `val_loss` and metrics,
+    computed alike in all rows; `best_epoch`; `epochs`; `parameters`;
     `predict_seconds`, the approximate time to predict 1,000 rows; `seconds` of
     training; `ended`; `own_val_loss` where the loss of a network's own training
-    differs; and `params_rate` for a hyperparameter `rate`.
+    differs; and `params_rate` for a hyperparameter `rate`. Whole numbers that a
+    row lacks are in a column of the type `Int64`.
 
     Returns:
-      A `pandas.DataFrame` where pandas is installed, otherwise a list of dicts.
+      A `pandas.DataFrame` where pandas is installed, which a notebook shows
+      with the numbers of `print(history)`; otherwise a list of dicts.
     """
     rows = self.rows()
     try:
-      import pandas
+      from adanet.ensemble_search import data_frame
     except ModuleNotFoundError:
       return rows
-    return pandas.DataFrame(rows)
+    return data_frame.build_leaderboard(rows, format_value)
 
   def rows(self) -> list[dict[str, Any]]:
     """Returns the rows of the leaderboard as dicts from column to value."""
@@ -182,8 +186,8 @@ class SearchHistory(NamedTuple):
     for name in dict.fromkeys(itertools.chain(*hyperparameters.values())):
       for row in rows:
         row["params_" + name] = hyperparameters.get(row["name"], {}).get(name)
-    return [{"name": row["name"], self.monitor: row[self.monitor], **row}
-            for row in rows]
+    return [{"name": row["name"], self.monitor: row[self.monitor],
+             "weight": row["weight"], **row} for row in rows]
 
   def place(self, values: dict[str, float]) -> tuple:
     """Returns a key that sorts the best values first, and NaN last."""
@@ -197,13 +201,15 @@ class SearchHistory(NamedTuple):
     if not rows:
       return []
     return [[_HEADINGS.get(name, name) for name in rows[0]]] + [
-        [_cell(name, value) for name, value in row.items()] for row in rows]
+        [format_value(name, value) for name, value in row.items()]
+        for row in rows]
 
   def __str__(self) -> str:
     from rich import console as rich_console
     output = io.StringIO()
     self.show(rich_console.Console(
-        file=output, width=_WIDTH, color_system=None))
+        file=output, width=_WIDTH, color_system=None, force_terminal=False,
+        force_jupyter=False))
     return output.getvalue()
 
   def show(self, console: Any) -> None:
@@ -238,9 +244,11 @@ class SearchHistory(NamedTuple):
     from adanet.console import page as page_lib
     from adanet.console import tables
     file = io.BytesIO()
-    page_lib.write(self.plot(), file, "svg")
+    with page_lib.default_style():
+      figure = picture.draw(self, has_table=False)
+    page_lib.write(figure, file, "svg")
     svg = file.getvalue().decode()
-    return (f'<div>{tables.to_html(self.show, _WIDTH)}'
+    return (f'<div>{tables.to_html(self.show, _PAGE_WIDTH)}'
             f"<div style=\"overflow-x:auto\">{svg[svg.index('<svg'):]}</div>"
             "</div>")
 
@@ -297,17 +305,18 @@ def _row_of_mean(name, values, weight, used, trained):
 def _join_hyperparameters(row):
   """Returns a row of the leaderboard with all hyperparameters in one column."""
   names = [name for name in row if name.startswith("params_")]
-  text = " ".join(f"{name.removeprefix('params_')}={_cell(name, row[name])}"
-                  for name in names if row[name] is not None)
+  text = " ".join(
+      f"{name.removeprefix('params_')}={format_value(name, row[name])}"
+      for name in names if row[name] is not None)
   return {name: value for name, value in row.items() if name not in names} | (
       {"hyperparameters": text} if names else {})
 
 
-def _cell(name: str, value: Any) -> str:
-  """Returns a value of the leaderboard as text."""
+def format_value(name: str, value: Any) -> str:
+  """Returns a value of a column of the leaderboard as text."""
   if value is None:
     return ""
-  if name in ("epochs", "best_epoch") or isinstance(value, (str, bool)):
+  if name != "parameters" and isinstance(value, (str, numbers.Integral)):
     return str(value)
   if name == "predict_seconds":
     return f"{1000 * value:.1f} ms"

@@ -9,10 +9,16 @@ import math
 
 # pylint: disable=g-import-not-at-top
 _MAX_CURVES, _MAX_ROWS = 12, 25
+# Of the axes, in inches, and the x of their legend.
+_LEFT, _WIDTH, _HEIGHT, _TRIALS_HEIGHT, _LEGEND = .7, 4.2, 2.4, 1.5, 5.15
+_MAX_SHORT = 5  # The epochs of a curve that is shown as a whole.
+# How much farther from the best a value is shown than most networks are.
+_MAX_DISTANCE = 4.
+_MAX_LINEAR = 4.  # Beyond this ratio of values, their scale is logarithmic.
 
 
-def draw(history):
-  """Returns a figure with curves, weights and the leaderboard."""
+def draw(history, has_table=True):
+  """Returns a figure with curves, weights and perhaps the leaderboard."""
   from adanet.console import page as page_lib
   import numpy as np
   page = page_lib.Page()
@@ -22,46 +28,118 @@ def draw(history):
   groups = _group_by_member(history)
   colors = page_lib.subnetwork_colors(max(1, len(groups[:_MAX_CURVES])))
   top = left + .2
-  axes = page.axes(left + .45, top, 4.2, 2.4)
-  curves = [(network, color) for (_, networks), color in zip(groups, colors)
-            for network in networks]
-  finite = [logs[monitor] for network, _ in curves for logs in network.epochs
-            if np.isfinite(logs[monitor])]
-  for network, color in curves:
-    values = [logs[monitor] for logs in network.epochs]
-    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=1.1)
-    if network.best_epoch:
-      axes.plot([network.best_epoch], [values[network.best_epoch - 1]], "o",
-                color=color, markersize=4)
-  if finite:
-    page_lib.scale_values(axes, finite)
-    longest = max(len(network.epochs) for network, _ in curves)
-    axes.set_xlim(.5, longest + .5)
-    axes.set_xticks(sorted({1, *np.linspace(1, longest, 5).astype(int)}))
+  axes = page.axes(_LEFT, top, _WIDTH, _HEIGHT)
+  curves, bests = [], {}  # The values of a curve; the best ones of a name.
+  for (name, networks), color in zip(groups, colors):
+    for network in networks:
+      values = [logs[monitor] for logs in network.epochs]
+      curves.append(values)
+      axes.plot(np.arange(1, len(values) + 1), values, color=color,
+                linewidth=1.1, gid=f"curve-{network.name}")
+      if network.best_epoch:
+        best = values[network.best_epoch - 1]
+        bests.setdefault(name, []).append(best)
+        axes.plot([network.best_epoch], [best], "o", color=color, markersize=4,
+                  zorder=3)
   if history.ensemble:
+    curves.append([history.ensemble[monitor]])
     axes.axhline(history.ensemble[monitor], color=page_lib.ENSEMBLE,
-                 linewidth=1.6, linestyle="--")
-  x, y = left + 4.9, top + .08
+                 linewidth=1.6, linestyle="--", zorder=1)
+  outside = _scale_values(axes, history.mode, curves)
+  _scale_numbers(axes, max(map(len, curves), default=1))
+  x, y = _LEGEND, top + .08
   if history.ensemble:
     page.rectangle(x, y - .02, .25, .04, facecolor=page_lib.ENSEMBLE)
     page.text(x + .32, y, f"ensemble {history.ensemble[monitor]:.4g}")
     y += .22
+  lowest, highest = axes.get_ylim()
   for (name, networks), color in zip(groups, colors):
     page.circle(x + .12, y, .1, facecolor=color)
     width = page.text(x + .32, y, name)
     weight = sum(network.weight or 0 for network in networks)
-    if weight:
-      page.text(x + .42 + width, y, f"weight {weight:.2f}", 7,
-                color=page_lib.SMALL_PRINT)
+    notes = [f"weight {weight:.2f}"] if weight else []
+    finite = [best for best in bests.get(name, []) if np.isfinite(best)]
+    if not any(lowest <= best <= highest for best in finite):
+      notes.append(f"{outside} the frame" if finite else "no value")
+    page.text(x + .42 + width, y, ", ".join(notes), 7,
+              color=page_lib.SMALL_PRINT)
     y += .19
   if len(groups) > len(colors):
     page.text(x, y, f"... and {len(groups) - len(colors)} more", 7,
               color=page_lib.SMALL_PRINT)
-  bottom = max(y, top + 2.4) + .25
-  page.text(left + .45 + 2.1, bottom - .02, "epoch; a dot is the best one", 7,
-            ha="center", color=page_lib.SMALL_PRINT)
-  return page.cut(_draw_table(
-      page, history, _draw_trials(page, history, bottom + .3)))
+  caption = _draw_caption(
+      page, top + _HEIGHT, "epoch; a dot is the best one", outside)
+  y = _draw_trials(page, history, max(y, caption) + .3)
+  return page.cut(_draw_table(page, history, y) if has_table else y - .3)
+
+
+def _scale_values(axes, mode, series):
+  """Chooses the scale of an axis y, and limits that show differences.
+
+  First epochs and failed networks are often so far from all other values that
+  these look alike. So the limits leave out the first third of each curve, and
+  what is much farther from the best value than the median curve.
+
+  Args:
+    axes: `matplotlib.axes.Axes`.
+    mode: "min" or "max", whether less or more is better.
+    series: list with the values of each curve.
+
+  Returns:
+    str, "above" or "below" if values are outside of the limits there, or "".
+  """
+  from matplotlib import ticker
+  import numpy as np
+  sign = 1 if mode == "min" else -1
+  costs = [sign * values[np.isfinite(values)]
+           for values in map(np.array, series)]
+  costs = [values for values in costs if len(values)]
+  axes.yaxis.set_major_locator(ticker.MaxNLocator(5))
+  # Without an offset or a factor above the axis.
+  axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:.6g}"))
+  if not costs:
+    return ""
+  best, worst = min(map(min, costs)), max(map(max, costs))
+  distances = [np.append(
+      values[len(values) // 3 if len(values) > _MAX_SHORT else 0:],
+      min(values)) - best for values in costs]
+  limit = _MAX_DISTANCE * np.quantile(
+      [max(values) for values in distances], .5, method="higher")
+  distances = np.concatenate(distances)
+  room = max(distances[distances <= limit]) or worst - best
+  if not room:
+    return ""
+  lowest, highest = sorted((sign * best, sign * (best + room)))
+  if mode == "min" and highest > _MAX_LINEAR * lowest > 0:
+    axes.set_yscale("log")
+    digits = (1, 2, 3, 5) if highest < 100 * lowest else (1,)
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=digits))
+    axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:.6g}"))
+    axes.yaxis.set_minor_locator(ticker.NullLocator())
+    margin = (highest / lowest)**.06
+    axes.set_ylim(lowest / margin, highest * margin)
+  else:
+    axes.set_ylim(lowest - .06 * room, highest + .06 * room)
+  if worst <= best + room:
+    return ""
+  return "above" if mode == "min" else "below"
+
+
+def _scale_numbers(axes, last):
+  """Puts ticks on an axis x of the numbers from 1 to `last`."""
+  import numpy as np
+  axes.set_xlim(.5, last + .5)
+  axes.set_xticks(sorted({1, *np.linspace(1, last, 5).astype(int)}))
+
+
+def _draw_caption(page, y, text, outside):
+  """Writes below axes what they show; returns the y below."""
+  from adanet.console import page as page_lib
+  page.text(
+      _LEFT + _WIDTH / 2, y + .3, text + (
+          f"; values {outside} the frame are not shown" if outside else ""),
+      7, ha="center", color=page_lib.SMALL_PRINT)
+  return y + .35
 
 
 def _draw_trials(page, history, y):
@@ -82,27 +160,23 @@ def _draw_trials(page, history, y):
   left = page_lib.MARGIN
   page.text(left, y, f"Best {history.monitor} after each trial", 10,
             fontweight="bold")
-  axes = page.axes(left + .45, y + .2, 4.2, 1.5)
+  axes = page.axes(_LEFT, y + .2, _WIDTH, _TRIALS_HEIGHT)
   best = (np.fmax if history.mode == "max" else np.fmin).accumulate
-  bests = []
   for i, ((name, values), color) in enumerate(zip(
       trials.items(), page_lib.subnetwork_colors(len(trials)))):
     numbers = sorted(values)
     own = np.array([values[number] for number in numbers], float)
     axes.plot(numbers, own, "o", color=color, markersize=2.5, alpha=.5)
     axes.step(numbers, best(own), color=color, where="post", linewidth=1.4)
-    bests += [value for value in own if np.isfinite(value)]
-    page.circle(left + 4.9 + .12, y + .28 + .19 * i, .1, facecolor=color)
-    page.text(left + 4.9 + .32, y + .28 + .19 * i, name)
-  if bests:
-    page_lib.scale_values(axes, bests)
-  last = max(max(values) for values in trials.values())
-  axes.set_xlim(.5, last + .5)
-  axes.set_xticks(sorted({1, *np.linspace(1, last, 5).astype(int)}))
-  page.text(left + .45 + 2.1, y + 1.93, "trial; a dot is its own value", 7,
-            ha="center", color=page_lib.SMALL_PRINT)
-  return y + max(1.95, .28 + .19 * len(trials)) + .3
-
+    page.circle(_LEGEND + .12, y + .28 + .19 * i, .1, facecolor=color)
+    page.text(_LEGEND + .32, y + .28 + .19 * i, name)
+  outside = _scale_values(
+      axes, history.mode,
+      [[value] for values in trials.values() for value in values.values()])
+  _scale_numbers(axes, max(map(max, trials.values())))
+  caption = _draw_caption(
+      page, y + .2 + _TRIALS_HEIGHT, "trial; a dot is its own value", outside)
+  return max(caption, y + .28 + .19 * len(trials)) + .3
 
 
 def _group_by_member(history):

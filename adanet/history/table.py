@@ -306,7 +306,7 @@ def text(search: records.Records) -> str:
   """Returns the history of a search as plain text."""
   output = io.StringIO()
   show(search, rich_console.Console(
-      file=output, color_system=None, force_terminal=False,
+      file=output, color_system=None, force_terminal=False, force_jupyter=False,
       width=shutil.get_terminal_size((_MAX_WIDTH, 24)).columns))
   return output.getvalue()
 

@@ -4,30 +4,12 @@
 
 import contextlib
 import signal
-import sys
 import threading
 from typing import Any, Dict, Iterator, Optional
 
+from adanet import interrupts
+
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-class Interrupted(KeyboardInterrupt, SystemExit):
-  """Ctrl-C, for a program that does not catch it.
-
-  It ends the program without a traceback, with the exit status of a shell. A
-  program may catch it as any `KeyboardInterrupt`.
-  """
-
-  def __init__(self) -> None:
-    SystemExit.__init__(self, 128 + signal.SIGINT)
-
-
-def is_interactive() -> bool:
-  """Returns whether a person types at this Python, as in a notebook.
-
-  It goes on after Ctrl-C, and a SystemExit would end it.
-  """
-  return hasattr(sys, "ps1")
 
 
 class StopRequests:
@@ -87,8 +69,8 @@ class StopRequests:
     """Raises the exception of the signal, if one has come.
 
     Raises:
-      KeyboardInterrupt: it was SIGINT. It is `Interrupted`, unless a person
-        types at this Python.
+      KeyboardInterrupt: it was SIGINT. It is `ProgramInterrupted`, unless a
+        person types at this Python.
       SystemExit: it was SIGTERM; the exit status is 128 + 15, as a shell's.
     """
     if self.asked is not None:
@@ -97,5 +79,6 @@ class StopRequests:
 
 def _raise(number):
   if number == signal.SIGINT:
-    raise KeyboardInterrupt if is_interactive() else Interrupted
+    raise (interrupts.Interrupted if interrupts.is_interactive() else
+           interrupts.ProgramInterrupted)
   raise SystemExit(128 + number)
