@@ -3,7 +3,8 @@
 """Arrays of a user as `Model.fit` takes them: checked, and made tensors.
 
 What `Model.predict` would refuse is refused here, because `search.model` has to
-take the same data: text in NumPy's own types, or frames of several types.
+take the same data, such as text in NumPy's own types. But a frame with text is
+a dict of its columns, as `adanet.columns` makes the dict for `Model.predict`.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import zlib
 
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import frames
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -103,6 +105,11 @@ def read(name: str, value: Any) -> Any:
   if isinstance(value, (list, tuple)):
     # Model.fit gives a model tuples for lists, too.
     return tuple(read(f"{name}[{i}]", part) for i, part in enumerate(value))
+  if frames.is_frame(value):
+    if frames.has_numbers_alone(value):
+      value = frames.read_matrix(name, value)
+    elif name.startswith(("x", "validation_data[0]")):
+      return read(name, frames.read_columns(name, value))
   if hasattr(value, "tocoo"):  # A sparse matrix of SciPy.
     value = value.tocsr().tocoo()
     return tf.SparseTensor(
@@ -149,17 +156,15 @@ def _read_array(name, value):
     # A memmap is read as it is needed.
     return array if is_large(array) else _with_floatx(array)
   if hasattr(value, "columns"):
-    kind = "columns of several types"
-    advice = ("Give a frame of numbers, such as "
-              f"{name}.astype(\"float32\"); or, for models with an input for "
-              f"each column, a dict such as {{\"age\": {name}[\"age\"], "
-              f"\"name\": tf.constant({name}[\"name\"])}}.")
+    kind = "columns that are no numbers"
+    advice = f"Give a frame of numbers, such as {name}.astype(\"float32\")."
   elif array.dtype.kind in "SU" or isinstance(
       array.flat[0] if array.size else "", (str, bytes)):
     kind = "text"
     advice = ("Make classes of it, for example with np.unique(y, "
               "return_inverse=True)[1]." if _is_label(name) else
-              "Give tf.constant(...) of it.")
+              "Give adanet.columns(frame) of its frame." if
+              hasattr(value, "iloc") else "Give tf.constant(...) of it.")
   else:
     kind = f"the type {array.dtype}"
     advice = "Give numbers, for example astype(\"float32\")."
