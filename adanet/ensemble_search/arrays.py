@@ -14,7 +14,7 @@ import zlib
 
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import frames
+from adanet.ensemble_search import frames as frames_lib
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -105,11 +105,11 @@ def read(name: str, value: Any) -> Any:
   if isinstance(value, (list, tuple)):
     # Model.fit gives a model tuples for lists, too.
     return tuple(read(f"{name}[{i}]", part) for i, part in enumerate(value))
-  if frames.is_frame(value):
-    if frames.has_numbers_alone(value):
-      value = frames.read_matrix(name, value)
+  if frames_lib.is_frame(value):
+    if all(map(frames_lib.is_number, value.dtypes)):
+      value = frames_lib.read_matrix(name, value)
     elif name.startswith(("x", "validation_data[0]")):
-      return read(name, frames.read_columns(name, value))
+      return read(name, frames_lib.read_columns(name, value))
   if hasattr(value, "tocoo"):  # A sparse matrix of SciPy.
     value = value.tocsr().tocoo()
     return tf.SparseTensor(
@@ -192,24 +192,32 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
     held_out: `validation_data`, or None.
 
   Raises:
-    ValueError: held-out columns have another order than those of `x` or `y`, or
-      frames and series that belong together have their rows in another order.
+    ValueError: held-out columns have another order or other types than those of
+      `x` or `y`, or frames and series that belong together have their rows in
+      another order.
   """
   held_out_names = tuple(f"validation_data[{i}]" for i in range(3))
   frames = _find_frames((x, y, sample_weight))
   held_out_frames = _find_frames(
       held_out if isinstance(held_out, (list, tuple)) else ())
   for (i, key), frame in held_out_frames.items():
+    other = frames.get((i, key))
     expected, columns = (list(getattr(part, "columns", ()))
-                         for part in (frames.get((i, key)), frame))
+                         for part in (other, frame))
+    name, held_out_name = f"{_ARGUMENTS[i]}{key}", f"{held_out_names[i]}{key}"
     # A single column, such as of labels, may have any name.
     if len(expected) > 1 and columns and columns != expected:
-      name = f"{_ARGUMENTS[i]}{key}"
       raise ValueError(
-          f"{held_out_names[i]}{key} has the columns "
-          f"{', '.join(map(str, columns))}, and {name} "
-          f"{', '.join(map(str, expected))}: expected the same columns in the "
-          f"same order, such as those of frame[{name}.columns].")
+          f"{held_out_name} has the columns {', '.join(map(str, columns))}, and "
+          f"{name} {', '.join(map(str, expected))}: expected the same columns in "
+          f"the same order, such as those of frame[{name}.columns].")
+    for column, *types in zip(
+        columns, other.dtypes, frame.dtypes) if columns and expected else ():
+      if len(set(map(frames_lib.is_number, types))) > 1:
+        raise ValueError(
+            f"{held_out_name}[{column!r}] has the type {types[1]}, and "
+            f"{name}[{column!r}] {types[0]}: expected the same. Give "
+            f"{held_out_name}.astype({name}.dtypes).")
   _check_index(_ARGUMENTS, frames)
   _check_index(held_out_names, held_out_frames)
 

@@ -10,7 +10,6 @@ from typing import Any, Dict
 from adanet import messages
 import numpy as np
 
-_NUMBERS = "fiubc"  # Kinds of types of NumPy.
 # By the beginning of the name of a type.
 _ADVICE = {
     "datetime64": "{}.dt.dayofyear",
@@ -58,9 +57,9 @@ def is_frame(value: Any) -> bool:
   return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
-def has_numbers_alone(frame: Any) -> bool:
-  """Returns whether all columns are numbers or booleans, nullable or not."""
-  return all(dtype.kind in _NUMBERS for dtype in frame.dtypes)
+def is_number(dtype: Any) -> bool:
+  """Returns whether a type is of numbers or booleans, nullable or not."""
+  return dtype.kind in "fiubc"
 
 
 def read_columns(name: str, frame: Any) -> Dict[str, np.ndarray]:
@@ -93,7 +92,7 @@ def _read_column(name, column):
   # The type of a category is that of its values.
   dtype = getattr(column.dtype, "categories", column).dtype
   array, missing = np.asarray(column), np.asarray(column.isna())
-  wrong = "" if dtype.kind in _NUMBERS else dtype.name
+  wrong = "" if is_number(dtype) else dtype.name
   if dtype.kind == "O":
     wrong = next((type(value).__name__ for value in array[~missing]
                   if not isinstance(value, str)), "")
