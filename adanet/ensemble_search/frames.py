@@ -32,8 +32,8 @@ def columns(frame: Any) -> Dict[str, np.ndarray]:
   Each array has the shape `[rows]`, and its type depends on that of the column
   alone:
 
-  * Numbers and booleans keep their type. Nullable ones such as `Int64` have
-    the type without a capital letter, and a missing `Float64` is NaN.
+  * Numbers and booleans keep their type. Those of nullable types become those of
+    NumPy, such as `int64` of `Int64`. A missing `Float64` becomes NaN.
   * Text is an array of `str`, for an input with `dtype="string"`.
   * A category is its value: a number, a boolean or text.
 
@@ -103,7 +103,7 @@ def _read_column(name, column):
         f"{name} has values of the type {wrong}: expected numbers, booleans, "
         f"text or categories of these. Give for example {advice.format(name)}.")
   if missing.any() and dtype.kind != "f":
-    advice = (f"{name}.astype(object).fillna(\"\")" if dtype.kind == "O" else
+    advice = (f"{name}.astype(object).fillna(\"missing\")" if dtype.kind == "O" else
               f"{name}.astype(\"float32\"), in which missing values are NaN")
     raise ValueError(
         f"{name} has missing values in {missing.sum()} of {len(missing)} rows: "
