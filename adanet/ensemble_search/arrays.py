@@ -208,9 +208,10 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
     # A single column, such as of labels, may have any name.
     if len(expected) > 1 and columns and columns != expected:
       raise ValueError(
-          f"{held_out_name} has the columns {', '.join(map(str, columns))}, and "
-          f"{name} {', '.join(map(str, expected))}: expected the same columns in "
-          f"the same order, such as those of frame[{name}.columns].")
+          f"{held_out_name} has the columns {', '.join(map(str, columns))}, "
+          f"and {name} {', '.join(map(str, expected))}: expected the same "
+          "columns in the same order, such as those of "
+          f"frame[{name}.columns].")
     for column, *types in zip(
         columns, other.dtypes, frame.dtypes) if columns and expected else ():
       if len(set(map(frames_lib.is_number, types))) > 1:
@@ -244,6 +245,53 @@ def _check_index(names, frames):
           f"{name} has the index of {first[0]} in another order: expected the "
           f"same order. Give {name}.loc[{first[0]}.index], or "
           "reset_index(drop=True) of both if rows belong together by position.")
+
+
+def check_inputs(owner: str, model: Any, x: Any) -> None:
+  """Checks that a model with several inputs takes x by the right names.
+
+  Keras gives a model with a dict of inputs the arrays of another dict in the
+  order of their sorted names, also if the names differ.
+
+  Args:
+    owner: str, the function in messages.
+    model: `keras.Model`, built or not.
+    x: a structure of specs.
+
+  Raises:
+    ValueError: `x` is a single array, has more names than the model, or has
+      text where the model takes numbers, or the other way round.
+  """
+  try:
+    inputs = model.input
+  except (AttributeError, ValueError):  # The model is not built.
+    return
+  if not keras.tree.is_nested(x) and len(keras.tree.flatten(inputs)) > 1:
+    names = messages.list_names(
+        tensor.name for tensor in keras.tree.flatten(inputs))
+    raise ValueError(
+        f"{owner} has the inputs {names}, and x is one array: expected an "
+        "array for each input. Give adanet.columns(x) if x is a data frame with "
+        "these columns.")
+  if not isinstance(inputs, Mapping) or not isinstance(x, Mapping):
+    return
+  others = sorted(set(x) - set(inputs))
+  if others:
+    raise ValueError(
+        f"{owner} has no input for {messages.list_names(others)} of x, and "
+        "Keras would give the other inputs wrong arrays: expected an input for "
+        "each name. For a model of some columns, give keras.Model a list of "
+        "inputs, which Keras finds by their names: list(inputs.values()).")
+  for name, spec in x.items():
+    is_text, takes_text = (
+        getattr(tensor, "dtype", None) in ("string", tf.string)
+        for tensor in (spec, inputs[name]))
+    if is_text != takes_text:
+      kinds = [("numbers", "text")[kind] for kind in (is_text, takes_text)]
+      raise ValueError(
+          f"x[{name!r}] has {kinds[0]}, and the input {name!r} of {owner} "
+          f"takes {kinds[1]}: expected the same. An input of text is "
+          "keras.Input([1], dtype=\"string\").")
 
 
 def classes(y: Any) -> np.ndarray | None:

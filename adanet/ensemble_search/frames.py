@@ -32,13 +32,13 @@ def columns(frame: Any) -> Dict[str, np.ndarray]:
   Each array has the shape `[rows]`, and its type depends on that of the column
   alone:
 
-  * Numbers and booleans keep their type. Those of nullable types become those of
-    NumPy, such as `int64` of `Int64`. A missing `Float64` becomes NaN.
+  * Numbers and booleans keep their type. Nullable types become those of NumPy:
+    `Int64` becomes `int64`. A missing value of `Float64` becomes NaN.
   * Text is an array of `str`, for an input with `dtype="string"`.
   * A category is its value: a number, a boolean or text.
 
   Args:
-    frame: `pandas.DataFrame`. An index counts for nothing.
+    frame: `pandas.DataFrame`; the index is left out.
 
   Raises:
     TypeError: `frame` is no `DataFrame`, or a column has anything else, such as
@@ -66,11 +66,11 @@ def read_columns(name: str, frame: Any) -> Dict[str, np.ndarray]:
   """Returns `columns` of a frame that has a `name` in messages."""
   for key in frame.columns:
     if not isinstance(key, str):
-      raise ValueError(f"{name} has a column named {key!r}: expected a str. Give "
-                       f"{name}.rename(columns=str).")
+      raise ValueError(f"{name} has a column named {key!r}: expected a str. "
+                       f"Give {name}.rename(columns=str).")
   for key in frame.columns[frame.columns.duplicated()]:
-    raise ValueError(f"{name} has two columns named {key!r}: expected a name of "
-                     "its own for each column.")
+    raise ValueError(f"{name} has two columns named {key!r}: expected a name "
+                     "of its own for each column.")
   return dict(zip(frame.columns, _read_each(name, frame)))
 
 
@@ -103,9 +103,9 @@ def _read_column(name, column):
         f"{name} has values of the type {wrong}: expected numbers, booleans, "
         f"text or categories of these. Give for example {advice.format(name)}.")
   if missing.any() and dtype.kind != "f":
-    advice = (f"{name}.astype(object).fillna(\"missing\")" if dtype.kind == "O" else
-              f"{name}.astype(\"float32\"), in which missing values are NaN")
+    advice = ("astype(object).fillna(\"missing\")" if dtype.kind == "O" else
+              "astype(\"float32\"), in which missing values are NaN")
     raise ValueError(
         f"{name} has missing values in {missing.sum()} of {len(missing)} rows: "
-        f"expected a value in each row. Give for example {advice}.")
+        f"expected a value in each row. Give for example {name}.{advice}.")
   return array

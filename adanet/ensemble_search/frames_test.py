@@ -126,7 +126,7 @@ class ColumnsTest(parameterized.TestCase):
        r"the type timedelta64\[ns\]: .*total_seconds"),
       (pd.Series([b"a"]), TypeError, "the type bytes: .*decode"),
       (pd.Series([1, "a"], dtype=object), TypeError, "the type int: .*astype"),
-      (pd.cut(pd.Series([1, 2]), 2), TypeError, r"the type Interval: .*\(str\)"),
+      (pd.cut(pd.Series([1, 2]), 2), TypeError, "the type Interval: .*astype"),
       (pd.Series(["a", None, "b", None]), ValueError,
        r"missing values in 2 of 4 rows: .*fillna\(\"missing"),
       (pd.Series(["a", None], dtype="category"), ValueError,
@@ -149,7 +149,8 @@ class ColumnsTest(parameterized.TestCase):
       adanet.columns(frame)
     *_, advice = str(caught.exception).rpartition("Give for example ")
     advice = advice.split(", in which")[0].rpartition(" or ")[2].rstrip(".")
-    adanet.columns(pd.DataFrame({name: eval(advice)}))  # pylint: disable=eval-used
+    column = eval(advice)  # pylint: disable=eval-used
+    adanet.columns(frame.assign(**{name: column}))
 
   @parameterized.parameters(
       (pd.DataFrame([[1, 2]]), ValueError, "a column named 0: .*rename"),
@@ -251,7 +252,7 @@ class FitTest(parameterized.TestCase):
   @parameterized.named_parameters(
       # Keras would do something wrong without an error.
       ("more", {"weight": "float32", "age": "int64"}, _FRAME,
-       r"^models\['a'\] has no input for city, kind, owns and 1 more of x, and"),
+       r"^models\['a'\] has no input for city, kind, owns and 1 more of x"),
       ("matrix", {"weight": "float32", "age": "int64"},
        _FRAME[["weight", "age"]],
        r"^models\['a'\] has the inputs age, weight, and x is .*columns\("),
@@ -278,7 +279,7 @@ class FitTest(parameterized.TestCase):
       return keras.Model(inputs, L.Dense(1)(_float(lookup(inputs["city"]))))
 
     with self.assertRaisesRegex(
-        ValueError, r"^models\['a'\] has the layer 'string_lookup.*vocabulary="):
+        ValueError, r"^models.* has the layer 'string_lookup.*vocabulary="):
       self._fit({"a": make}, _FRAME[["city"]])
     self._fit({"a": lambda: make(vocabulary=["a", text])}, _FRAME[["city"]])
 

@@ -3,7 +3,7 @@
 """Keras models: built by a user's functions, compiled, described and copied."""
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 import contextlib
 import hashlib
 import inspect
@@ -221,53 +221,6 @@ def _call(owner, function):
     raise ValueError(f"{owner} returned {messages.describe(model)}: expected a "
                      "model of Keras 3.")
   return model
-
-
-def check_inputs(owner: str, model: Any, x: Any) -> None:
-  """Checks that a model with several inputs takes x by the right names.
-
-  Keras gives a model with a dict of inputs the arrays of another dict in the
-  order of their sorted names, also if the names differ.
-
-  Args:
-    owner: str, the function in messages.
-    model: `keras.Model`, built or not.
-    x: a structure of specs.
-
-  Raises:
-    ValueError: `x` is a single array, has more names than the model, or has
-      text where the model takes numbers, or the other way round.
-  """
-  try:
-    inputs = model.input
-  except (AttributeError, ValueError):  # The model is not built.
-    return
-  if not keras.tree.is_nested(x) and len(keras.tree.flatten(inputs)) > 1:
-    names = messages.list_names(
-        tensor.name for tensor in keras.tree.flatten(inputs))
-    raise ValueError(
-        f"{owner} has the inputs {names}, and x is one array: expected an array "
-        "for each input. Give adanet.columns(x) if x is a data frame with these "
-        "columns.")
-  if not isinstance(inputs, Mapping) or not isinstance(x, Mapping):
-    return
-  others = sorted(set(x) - set(inputs))
-  if others:
-    raise ValueError(
-        f"{owner} has no input for {messages.list_names(others)} of x, and "
-        "Keras would give the other inputs wrong arrays: expected an input for "
-        "each name. For a model of some columns, give keras.Model a list of "
-        "inputs, which Keras finds by their names: list(inputs.values()).")
-  for name, spec in x.items():
-    is_text, takes_text = (
-        getattr(tensor, "dtype", None) in ("string", tf.string)
-        for tensor in (spec, inputs[name]))
-    if is_text != takes_text:
-      kinds = [("numbers", "text")[kind] for kind in (is_text, takes_text)]
-      raise ValueError(
-          f"x[{name!r}] has {kinds[0]}, and the input {name!r} of {owner} takes "
-          f"{kinds[1]}: expected the same. An input of text is "
-          "keras.Input([1], dtype=\"string\").")
 
 
 def check_scope(where: str, strategy: Any) -> None:

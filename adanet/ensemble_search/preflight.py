@@ -319,9 +319,9 @@ def _check_vocabularies(owner, model):
     if not is_same:
       raise ValueError(
           f"{owner} has the layer {layer.name!r}, whose vocabulary would be "
-          "another one in a file of search.model: Keras loses adapted text that "
-          "is empty or has line breaks. Replace this text in the data, or give "
-          "the layer its vocabulary=... in place of adapt.")
+          "another one in a file of search.model: Keras loses adapted text "
+          "that is empty or has line breaks. Replace this text in the data, or "
+          "give the layer its vocabulary=... in place of adapt.")
 
 
 class _OuterVariables:
