@@ -31,6 +31,7 @@ _MODULES = {
     "Summary": "adanet.subnetwork",
     "TrainSpec": "adanet.estimator.specs",
     "WeightedSubnetwork": "adanet.ensemble",
+    "columns": "adanet.ensemble_search.frames",
     "end_with_program": "adanet.launch.processes",
     "report": "adanet.history.store",
     "train_and_evaluate": "adanet.estimator.train_and_evaluate",
@@ -45,8 +46,8 @@ __all__ = [
     "Estimator", "EvalSpec", "Evaluator", "ExecutorError", "MixtureWeightType",
     "PartError", "ReportMaterializer",
     "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
-    "distributed", "end_with_program", "ensemble", "estimator", "heads",
-    "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
+    "columns", "distributed", "end_with_program", "ensemble", "estimator",
+    "heads", "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
     "train_and_evaluate", "use_one_gpu",
 ]
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork
   from adanet.ensemble_search import EnsembleSearch
+  from adanet.ensemble_search.frames import columns
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator
   from adanet.estimator.auto_ensemble import AutoEnsembleSubestimator
   from adanet.estimator.estimator import Estimator

@@ -3,7 +3,8 @@
 """Arrays of a user as `Model.fit` takes them: checked, and made tensors.
 
 What `Model.predict` would refuse is refused here, because `search.model` has to
-take the same data: text in NumPy's own types, or frames of several types.
+take the same data, such as text in NumPy's own types. But a frame with text is
+a dict of its columns, as `adanet.columns` makes the dict for `Model.predict`.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import zlib
 
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import frames as frames_lib
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -103,6 +105,11 @@ def read(name: str, value: Any) -> Any:
   if isinstance(value, (list, tuple)):
     # Model.fit gives a model tuples for lists, too.
     return tuple(read(f"{name}[{i}]", part) for i, part in enumerate(value))
+  if frames_lib.is_frame(value):
+    if all(map(frames_lib.is_number, value.dtypes)):
+      value = frames_lib.read_matrix(name, value)
+    elif name.startswith(("x", "validation_data[0]")):
+      return read(name, frames_lib.read_columns(name, value))
   if hasattr(value, "tocoo"):  # A sparse matrix of SciPy.
     value = value.tocsr().tocoo()
     return tf.SparseTensor(
@@ -149,17 +156,15 @@ def _read_array(name, value):
     # A memmap is read as it is needed.
     return array if is_large(array) else _with_floatx(array)
   if hasattr(value, "columns"):
-    kind = "columns of several types"
-    advice = ("Give a frame of numbers, such as "
-              f"{name}.astype(\"float32\"); or, for models with an input for "
-              f"each column, a dict such as {{\"age\": {name}[\"age\"], "
-              f"\"name\": tf.constant({name}[\"name\"])}}.")
+    kind = "columns that are no numbers"
+    advice = f"Give a frame of numbers, such as {name}.astype(\"float32\")."
   elif array.dtype.kind in "SU" or isinstance(
       array.flat[0] if array.size else "", (str, bytes)):
     kind = "text"
     advice = ("Make classes of it, for example with np.unique(y, "
               "return_inverse=True)[1]." if _is_label(name) else
-              "Give tf.constant(...) of it.")
+              "Give adanet.columns(frame) of its frame." if
+              hasattr(value, "iloc") else "Give tf.constant(...) of it.")
   else:
     kind = f"the type {array.dtype}"
     advice = "Give numbers, for example astype(\"float32\")."
@@ -187,24 +192,33 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
     held_out: `validation_data`, or None.
 
   Raises:
-    ValueError: held-out columns have another order than those of `x` or `y`, or
-      frames and series that belong together have their rows in another order.
+    ValueError: held-out columns have another order or other types than those of
+      `x` or `y`, or frames and series that belong together have their rows in
+      another order.
   """
   held_out_names = tuple(f"validation_data[{i}]" for i in range(3))
   frames = _find_frames((x, y, sample_weight))
   held_out_frames = _find_frames(
       held_out if isinstance(held_out, (list, tuple)) else ())
   for (i, key), frame in held_out_frames.items():
+    other = frames.get((i, key))
     expected, columns = (list(getattr(part, "columns", ()))
-                         for part in (frames.get((i, key)), frame))
+                         for part in (other, frame))
+    name, held_out_name = f"{_ARGUMENTS[i]}{key}", f"{held_out_names[i]}{key}"
     # A single column, such as of labels, may have any name.
     if len(expected) > 1 and columns and columns != expected:
-      name = f"{_ARGUMENTS[i]}{key}"
       raise ValueError(
-          f"{held_out_names[i]}{key} has the columns "
-          f"{', '.join(map(str, columns))}, and {name} "
-          f"{', '.join(map(str, expected))}: expected the same columns in the "
-          f"same order, such as those of frame[{name}.columns].")
+          f"{held_out_name} has the columns {', '.join(map(str, columns))}, "
+          f"and {name} {', '.join(map(str, expected))}: expected the same "
+          "columns in the same order, such as those of "
+          f"frame[{name}.columns].")
+    for column, *types in zip(
+        columns, other.dtypes, frame.dtypes) if columns and expected else ():
+      if len(set(map(frames_lib.is_number, types))) > 1:
+        raise ValueError(
+            f"{held_out_name}[{column!r}] has the type {types[1]}, and "
+            f"{name}[{column!r}] {types[0]}: expected the same. Give "
+            f"{held_out_name}.astype({name}.dtypes).")
   _check_index(_ARGUMENTS, frames)
   _check_index(held_out_names, held_out_frames)
 
@@ -231,6 +245,53 @@ def _check_index(names, frames):
           f"{name} has the index of {first[0]} in another order: expected the "
           f"same order. Give {name}.loc[{first[0]}.index], or "
           "reset_index(drop=True) of both if rows belong together by position.")
+
+
+def check_inputs(owner: str, model: Any, x: Any) -> None:
+  """Checks that a model with several inputs takes x by the right names.
+
+  Keras gives a model with a dict of inputs the arrays of another dict in the
+  order of their sorted names, also if the names differ.
+
+  Args:
+    owner: str, the function in messages.
+    model: `keras.Model`, built or not.
+    x: a structure of specs.
+
+  Raises:
+    ValueError: `x` is a single array, has more names than the model, or has
+      text where the model takes numbers, or the other way round.
+  """
+  try:
+    inputs = model.input
+  except (AttributeError, ValueError):  # The model is not built.
+    return
+  if not keras.tree.is_nested(x) and len(keras.tree.flatten(inputs)) > 1:
+    names = messages.list_names(
+        tensor.name for tensor in keras.tree.flatten(inputs))
+    raise ValueError(
+        f"{owner} has the inputs {names}, and x is one array: expected an "
+        "array for each input. Give adanet.columns(x) if x is a data frame with "
+        "these columns.")
+  if not isinstance(inputs, Mapping) or not isinstance(x, Mapping):
+    return
+  others = sorted(set(x) - set(inputs))
+  if others:
+    raise ValueError(
+        f"{owner} has no input for {messages.list_names(others)} of x, and "
+        "Keras would give the other inputs wrong arrays: expected an input for "
+        "each name. For a model of some columns, give keras.Model a list of "
+        "inputs, which Keras finds by their names: list(inputs.values()).")
+  for name, spec in x.items():
+    is_text, takes_text = (
+        getattr(tensor, "dtype", None) in ("string", tf.string)
+        for tensor in (spec, inputs[name]))
+    if is_text != takes_text:
+      kinds = [("numbers", "text")[kind] for kind in (is_text, takes_text)]
+      raise ValueError(
+          f"x[{name!r}] has {kinds[0]}, and the input {name!r} of {owner} "
+          f"takes {kinds[1]}: expected the same. An input of text is "
+          "keras.Input([1], dtype=\"string\").")
 
 
 def classes(y: Any) -> np.ndarray | None:

@@ -192,11 +192,12 @@ class EnsembleSearch:
     limits of this call.
 
     Args:
-      x: the inputs: an array, a nested structure of arrays, or a data frame,
-        which counts as one matrix. Or a `tf.data.Dataset` of the batches
-        `(x, y)` or `(x, y, sample_weight)` of one epoch, a
-        `keras.utils.PyDataset`, or a function that returns any of these or a
-        generator.
+      x: the inputs: an array, a nested structure of arrays, or a data frame. A
+        frame of numbers alone is one array; any other frame is the dict of its
+        columns that `adanet.columns` returns, which serves the model, too. Or a
+        `tf.data.Dataset` of the batches `(x, y)` or `(x, y, sample_weight)` of
+        one epoch, a `keras.utils.PyDataset`, or a function that returns any of
+        these or a generator.
       y: the labels: numbers, in the same kinds of structures as `x`. None where
         `x` contains the labels.
       batch_size: int, the rows of a step; the last step of an epoch may have

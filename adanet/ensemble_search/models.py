@@ -492,7 +492,7 @@ def copy_layers(model: Any, ids: set[int]) -> Any:
   """
 
   def copy(layer):
-    return _copy_layer(layer) if ids.intersection(
+    return copy_layer(layer) if ids.intersection(
         map(id, (layer, *list_parts(layer)))) else layer
 
   if not type(model).__module__.startswith("keras.") or model.run_eagerly or (
@@ -507,8 +507,8 @@ def copy_layers(model: Any, ids: set[int]) -> Any:
     return model
 
 
-def _copy_layer(layer):
-  """Returns a copy of a layer or a model, not compiled."""
+def copy_layer(layer: Any) -> Any:
+  """Returns a layer or a model as a file of Keras has it, not compiled."""
   is_model = isinstance(layer, keras.Model)
   with tempfile.TemporaryDirectory() as folder, without_warnings(), (
       keras.saving.custom_object_scope(custom_objects(layer))):
@@ -536,7 +536,7 @@ def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
   if again is not model:
     return model
   try:
-    new = _copy_layer(model)
+    new = copy_layer(model)
   except Exception as error:
     raise ValueError(
         f"{owner} returns the same model each time, and Keras cannot copy it: "

@@ -21,6 +21,7 @@ import warnings
 
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import arrays
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
@@ -153,6 +154,9 @@ class Network:
       self.config = models.config_of_keras(self.model)
       self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.layouts = split.layout(), split.held_out.layout(self.check_size)
+      for layout in self.layouts:
+        arrays.check_inputs(
+            task.owner, self.model, layout.pack(layout.specs)[0])
       self._renew_steps()
       with self._named_errors():
         self.steps.build()

@@ -25,6 +25,7 @@ import numpy as np
 keras = tf_compat.keras_3
 _OF_PROBABILITIES = ("SparseCategoricalCrossentropy", "CategoricalCrossentropy",
                      "BinaryCrossentropy")
+_LOOKUPS = keras.layers.StringLookup, keras.layers.TextVectorization
 _OTHER_MODEL = (
     "{} makes another model each time: {}. Expected the same model, because "
     "search.model is built by the function, too. Draw constants from "
@@ -141,6 +142,7 @@ class Preflight:
     if task.key != same[0].key and not task.key.trial:
       self.digests.update(digest_functions(same[:1]))
     _check_sizes(owner, model, self._splits)
+    _check_vocabularies(owner, model)
     self._variables.check(owner, model, again, batch[0], len(same) > 1)
     _check_floats(owner, predictions)
     if self._has_executor:
@@ -298,6 +300,28 @@ def _check_sizes(owner, model, splits):
     raise ValueError(
         f"folds={len(splits)}: {owner} takes batches of {size} rows: expected "
         "folds whose rows, and the rows outside of them, divide by it.")
+
+
+def _check_vocabularies(owner, model):
+  """Raises an error about a lookup table that a file of the model changes.
+
+  Keras writes an adapted vocabulary as lines, and leaves out empty ones at the
+  end.
+  """
+  for layer in models_lib.list_layers(model):
+    if not isinstance(layer, _LOOKUPS) or layer.get_config()["vocabulary"]:
+      continue
+    vocabulary = layer.get_vocabulary()
+    try:
+      is_same = models_lib.copy_layer(layer).get_vocabulary() == vocabulary
+    except ValueError:
+      is_same = False
+    if not is_same:
+      raise ValueError(
+          f"{owner} has the layer {layer.name!r}, whose vocabulary would be "
+          "another one in a file of search.model: Keras loses adapted text "
+          "that is empty or has line breaks. Replace this text in the data, or "
+          "give the layer its vocabulary=... in place of adapt.")
 
 
 class _OuterVariables:

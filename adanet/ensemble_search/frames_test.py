@@ -1,0 +1,305 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Data frames of pandas: which columns become what, and how models train."""
+
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import adanet
+from adanet import tf_compat
+from adanet.ensemble_search import splits
+from adanet.testing import engines
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+from adanet.testing import level
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import pandas as pd
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+L = keras.layers
+_ROWS, _HELD_OUT = 96, 32
+_R = np.random.RandomState(0)
+_CITIES = ["Genève", "Köln", "?"]
+_FRAME = pd.DataFrame({
+    "weight": _R.randn(_ROWS),
+    "age": _R.randint(1, 9, _ROWS),
+    "city": _R.choice(_CITIES, _ROWS),
+    "kind": pd.Series(_R.choice(["a", "b"], _ROWS), dtype="category"),
+    "rank": pd.Series(_R.randint(1, 4, _ROWS), dtype="Int64"),
+    "owns": pd.Series(_R.rand(_ROWS) > .5, dtype="boolean"),
+}, index=_R.permutation(_ROWS))
+_Y = _FRAME["weight"] + _FRAME["age"] * (_FRAME["city"] == "Köln")
+# What Keras is given without pandas.
+_ARRAYS = {
+    "weight": _FRAME["weight"].to_numpy(),
+    "age": _FRAME["age"].to_numpy(),
+    "city": np.array(_FRAME["city"].tolist(), object),
+    "kind": np.array(_FRAME["kind"].tolist(), object),
+    "rank": np.array(_FRAME["rank"].tolist(), "int64"),
+    "owns": np.array(_FRAME["owns"].tolist(), "bool"),
+}
+
+
+def _inputs(**types):
+  return {name: keras.Input([1], name=name, dtype=dtype)
+          for name, dtype in types.items()}
+
+
+def _float(tensor):
+  return keras.ops.cast(tensor, "float32")
+
+
+def _make_all():
+  inputs = _inputs(weight="float32", age="float32", city="string",
+                   kind="string", rank="int64", owns="bool")
+  lookups = [L.StringLookup(vocabulary=vocabulary, output_mode="one_hot")(
+      inputs[name]) for name, vocabulary in (("city", _CITIES[:2]),
+                                             ("kind", ["a", "b"]))]
+  joined = L.Concatenate()([
+      L.Normalization(axis=None, mean=4., variance=4.)(inputs["age"]), *lookups,
+      inputs["weight"], _float(inputs["rank"]), _float(inputs["owns"])])
+  hidden = L.Dense(4, "tanh", kernel_initializer=keras.initializers.Orthogonal(
+      seed=1))(joined)
+  return keras.Model(inputs, L.Dense(1, kernel_initializer="ones")(hidden))
+
+
+def _make_some():
+  inputs = list(_inputs(weight="float32", age="float32").values())
+  return keras.Model(inputs, L.Dense(1)(L.Concatenate()(inputs)))
+
+
+def _make(types):
+  inputs = _inputs(**types)
+  return keras.Model(inputs, L.Dense(1)(L.Concatenate()(
+      list(map(_float, inputs.values())) * 2)))
+
+
+def _make_flat():
+  return keras.Sequential([L.Dense(1, kernel_initializer="ones")])
+
+
+class ColumnsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ([1, 2], "int64", "int64"),
+      ([1., None], "float64", "float64"),
+      ([1, 2], "Int8", "int8"),
+      ([1.5, None], "Float32", "float32"),
+      ([True, False], "boolean", "bool"),
+      (["a", ""], "str", "object"),
+      (["a", "ä"], "string", "object"),
+      (["a", "b"], "object", "object"),
+      (["b", "a"], "category", "object"),
+      ([7, 5], "category", "int64"),
+      ([.5, None], "category", "float64"),
+      ([0., 1.], "Sparse[float64]", "float64"))
+  def test_types(self, values, dtype, expected):
+    array, = adanet.columns(pd.DataFrame({
+        "a": pd.Series(values, dtype=dtype)})).values()
+    self.assertEqual((expected, (2,)), (array.dtype.name, array.shape))
+    np.testing.assert_array_equal(
+        np.array(values, expected) if expected != "object" else values, array)
+
+  @hypothesis.given(
+      st.sampled_from([("int64", "Int64", st.integers(-2**62, 2**62)),
+                       ("float64", "Float64", st.floats(allow_nan=False)),
+                       ("bool", "boolean", st.booleans()),
+                       ("object", "string", st.text(
+                           st.characters(exclude_categories=["Cs"])))]),
+      st.data())
+  def test_a_type_changes_no_value(self, kinds, data):
+    plain, nullable, values = kinds
+    column = pd.Series(data.draw(st.lists(values, min_size=1)), dtype=plain)
+    arrays = adanet.columns(pd.DataFrame({
+        "plain": column, "nullable": column.astype(nullable),
+        "category": column.astype("category")}))
+    for array in arrays.values():
+      self.assertEqual(plain, array.dtype.name)
+      np.testing.assert_array_equal(column.to_numpy(), array)
+
+  @parameterized.parameters(
+      (pd.Series(["2026-01-01"], dtype="datetime64[ns]"), TypeError,
+       r"the type datetime64\[ns\]: .*frame\['a'\].dt.dayofyear"),
+      (pd.to_timedelta(pd.Series([1])), TypeError,
+       r"the type timedelta64\[ns\]: .*total_seconds"),
+      (pd.Series([b"a"]), TypeError, "the type bytes: .*decode"),
+      (pd.Series([1, "a"], dtype=object), TypeError, "the type int: .*astype"),
+      (pd.cut(pd.Series([1, 2]), 2), TypeError, "the type Interval: .*astype"),
+      (pd.Series(["a", None, "b", None]), ValueError,
+       r"missing values in 2 of 4 rows: .*fillna\(\"missing"),
+      (pd.Series(["a", None], dtype="category"), ValueError,
+       r"missing values in 1 of 2 .*astype\(object\).fillna"),
+      (pd.Series([1, None], dtype="Int64"), ValueError,
+       "missing values in 1 of 2 .*float32"),
+      (pd.Series([True, None], dtype="boolean"), ValueError, "missing values"))
+  def test_mistakes_in_a_column(self, column, error, words):
+    with self.assertRaisesRegex(error, rf"^frame\['a'\] has .*{words}"):
+      adanet.columns(pd.DataFrame({"a": column}))
+
+  @parameterized.parameters(
+      ("city", ["a", None], 'fillna\\("missing'),
+      ("rank", pd.Series([1, None], dtype="Int64"), "float32"),
+      ("when", pd.Series(["2026-01-01"] * 2, dtype="datetime64[ns]"), "dayof"),
+      ("bin", pd.cut(pd.Series([1, 2]), 2), "astype\\(str\\)"))
+  def test_the_advice_helps(self, name, values, words):
+    frame = pd.DataFrame({name: values})
+    with self.assertRaisesRegex((TypeError, ValueError), words) as caught:
+      adanet.columns(frame)
+    *_, advice = str(caught.exception).rpartition("Give for example ")
+    advice = advice.split(", in which")[0].rpartition(" or ")[2].rstrip(".")
+    column = eval(advice)  # pylint: disable=eval-used
+    adanet.columns(frame.assign(**{name: column}))
+
+  @parameterized.parameters(
+      (pd.DataFrame([[1, 2]]), ValueError, "a column named 0: .*rename"),
+      (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "two columns"),
+      ({"a": [1]}, TypeError, "^frame is {'a': .*pandas.DataFrame"),
+      (pd.Series([1]), TypeError, "^frame is "))
+  def test_mistakes(self, frame, error, words):
+    with self.assertRaisesRegex(error, words):
+      adanet.columns(frame)
+
+
+class FitTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+
+  def _fit(self, models, x, y=_Y, **fit):
+    search = adanet.EnsembleSearch(
+        models, "mse", directory=self._folder, seed=1)
+    return search.fit(x, y, **{"epochs": 1, "verbose": 0, **fit})
+
+  @parameterized.named_parameters(level.first([
+      ("columns", _make_all, _FRAME, _ARRAYS),
+      # Booleans beside floats are numbers.
+      ("booleans", _make_flat,
+       _FRAME[["weight", "owns"]].astype({"owns": "bool"}), np.stack(
+           [_ARRAYS["weight"], _ARRAYS["owns"]], 1).astype("float32")),
+      ("nullable", _make_flat, _FRAME[["rank", "age"]], np.stack(
+          [_ARRAYS["rank"], _ARRAYS["age"]], 1))]))
+  def test_equals_keras(self, make, frame, arrays):
+    select = lambda rows: keras.tree.map_structure(
+        lambda array: array[rows], arrays)
+    held_out = frame[-_HELD_OUT:], _Y[-_HELD_OUT:]
+    search = self._fit({"a": make}, frame, validation_data=held_out)
+    order = splits.split_data(frame, _Y, 32, held_out, .2, None, None, None, 1
+                             )[0][0].order(0)
+    model = make()
+    model.compile("adam", "mse")
+    model.fit(select(order), _Y.to_numpy()[order], epochs=1, shuffle=False,
+              verbose=0)
+    for value, expected in zip(
+        search.network("a").get_weights(), model.get_weights()):
+      np.testing.assert_array_equal(value, expected)
+    np.testing.assert_array_equal(
+        model.predict(arrays, verbose=0), search.network("a").predict(
+            arrays, verbose=0))
+
+  @level.gate
+  def test_from_fit_to_a_served_model(self):
+    models = {"all": _make_all, "some": _make_some}
+    for _ in range(2):  # A resume trains nothing.
+      search = self._fit(models, _FRAME, folds=3, epochs=2)
+    self.assertLen(search.history.networks, 6)
+    predicted = search.model.predict(adanet.columns(_FRAME), verbose=0)
+    path = os.path.join(self._folder, "model")
+    search.model.save(path + ".keras")
+    np.testing.assert_array_equal(predicted, keras.models.load_model(
+        path + ".keras").predict(_ARRAYS, verbose=0))
+    search.model.export(path, verbose=False)
+    served = tf.saved_model.load(path)
+    np.testing.assert_allclose(
+        predicted, served.serve(adanet.columns(_FRAME)), 1e-5)
+    again = adanet.EnsembleSearch.load(self._folder, models)
+    np.testing.assert_array_equal(
+        predicted, again.model.predict(_ARRAYS, verbose=0))
+    frame = _FRAME.reset_index(drop=True)
+    frame.loc[5, "city"] = "Bonn"
+    with self.assertRaisesRegex(ValueError, "x has other values"):
+      self._fit(models, frame, _Y.to_numpy(), folds=3, epochs=2)
+
+  @level.gate
+  def test_in_processes(self):
+    lookup = L.StringLookup(output_mode="one_hot")
+    lookup.adapt(_ARRAYS["city"])
+    space = keras.utils.FeatureSpace({
+        "weight": "float_normalized", "city": "string_categorical"})
+    space.adapt(tf.data.Dataset.from_tensor_slices({
+        name: _ARRAYS[name] for name in ("weight", "city")}).batch(32))
+
+    def look_up():
+      inputs = _inputs(weight="float32", city="string")
+      return keras.Model(inputs, L.Dense(1)(L.Concatenate()(
+          [inputs["weight"], lookup(inputs["city"])])))
+
+    def encode():
+      return keras.Model(dict(space.get_inputs()), L.Dense(1)(
+          space.get_encoded_features()))
+
+    models = {"look_up": look_up, "encode": encode}
+    frame = _FRAME[["weight", "city"]]
+    with engines.process_pool(1) as executor:
+      search = self._fit(models, frame, executor=executor)
+    self._folder = self.create_tempdir().full_path
+    for value, expected in zip(search.model.get_weights(), self._fit(
+        models, frame).model.get_weights()):
+      np.testing.assert_array_equal(value, expected)
+
+  @parameterized.named_parameters(
+      # Keras would do something wrong without an error.
+      ("more", {"weight": "float32", "age": "int64"}, _FRAME,
+       r"^models\['a'\] has no input for city, kind, owns and 1 more of x"),
+      ("matrix", {"weight": "float32", "age": "int64"},
+       _FRAME[["weight", "age"]],
+       r"^models\['a'\] has the inputs age, weight, and x is .*columns\("),
+      ("text", {"weight": "float32", "city": "float32"},
+       _FRAME[["weight", "city"]],
+       r"^x\['city'\] has text, and the input 'city' of .* takes numbers"),
+      ("numbers", {"age": "string"}, adanet.columns(_FRAME[["age"]]),
+       r"^x\['age'\] has numbers, and .* takes text"))
+  def test_models_of_other_columns(self, types, x, words):
+    with self.assertRaisesRegex(ValueError, words):
+      self._fit({"a": lambda: _make(types)}, x)
+
+  def test_an_input_for_each_number(self):
+    self._fit({"a": lambda: _make({"age": "int64", "weight": "float32"})},
+              adanet.columns(_FRAME[["weight", "age"]]))
+
+  @parameterized.parameters(level.first(["", "a\nb"]))
+  def test_text_that_files_lose(self, text):
+    def make(**vocabulary):
+      lookup = L.StringLookup(**vocabulary)
+      if not vocabulary:
+        lookup.adapt(["a", text])
+      inputs = _inputs(city="string")
+      return keras.Model(inputs, L.Dense(1)(_float(lookup(inputs["city"]))))
+
+    with self.assertRaisesRegex(
+        ValueError, r"^models.* has the layer 'string_lookup.*vocabulary="):
+      self._fit({"a": make}, _FRAME[["city"]])
+    self._fit({"a": lambda: make(vocabulary=["a", text])}, _FRAME[["city"]])
+
+  @parameterized.named_parameters(
+      ("type", {"validation_data": (_FRAME.assign(city=1), _Y)}, ValueError,
+       r"^validation_data\[0\]\['city'\] has the type int64, and x\['city'\] "),
+      ("names", {"validation_data": (_FRAME[["age", "city"]], _Y)}, ValueError,
+       r"^validation_data\[0\] has the columns age, city, and x weight, age"),
+      ("index", {"y": _Y[::-1]}, ValueError,
+       "^y has the index of x in another order"),
+      ("labels", {"y": _FRAME}, TypeError,
+       "^y has columns that are no numbers"),
+      ("series", {"x": dict(_FRAME)}, TypeError,
+       r"^x\['city'\] has text, .*columns\("),
+      ("missing", {"x": _FRAME.assign(kind=None)}, ValueError,
+       r"^x\['kind'\] has missing values in 96 of 96 rows"))
+  def test_mistakes(self, arguments, error, words):
+    with self.assertRaisesRegex(error, words):
+      self._fit({"all": _make_all}, **{"x": _FRAME, **arguments})
+
+
+if __name__ == "__main__":
+  absltest.main()
