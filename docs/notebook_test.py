@@ -83,10 +83,9 @@ class NotebookTest(absltest.TestCase):
                    if output.output_type == "stream" and output.name == name)
 
   def test_estimator(self):
-    (begin, _), (program, expected) = pages.programs("docs/leaderboard.rst")[:2]
-    begin = begin[:begin.index("search = ")]
+    program, expected = pages.programs("docs/stopping.rst")[0]
     trained, history, board, text = self._run(
-        begin + program, "history", "board", "print(history)")
+        program, "history", "board", "print(history)")
     self.assertContainsSubset(
         expected.splitlines(), self._text(trained, "stdout").splitlines())
     # One output of each iteration, which is drawn again, not one of each step.
@@ -131,10 +130,9 @@ class NotebookTest(absltest.TestCase):
     self.assertIn("<svg", self._html(resumed))
 
   def test_stop_and_go_on(self):
-    (begin, _), (program, _) = pages.programs("docs/leaderboard.rst")[:2]
-    begin = begin[:begin.index("search = ")]
+    program, _ = pages.programs("docs/stopping.rst")[0]
     program = program[:program.index("search.train(")]
-    _, stopped, after = self._run(begin + program, _STOPPED, _GOES_ON)
+    _, stopped, after = self._run(program, _STOPPED, _GOES_ON)
     self.assertLen(stopped[-1].traceback, 1)
     self.assertIn("Stopped: step 5 of iteration 0 is saved",
                   self._text(stopped, "stderr"))

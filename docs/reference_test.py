@@ -31,7 +31,7 @@ _MODULES = (
     ("adanet", "adanet.estimator.export"),
     ("adanet", "adanet.estimator.exporters"),
     ("adanet", "adanet.estimator.prediction"),
-    ("leaderboard", "adanet.history"),
+    ("stopping", "adanet.history"),
     ("report", "adanet.history.records"),
     ("report", "adanet.history.history"),
     ("adanet", "adanet.inputs"),
