@@ -71,7 +71,7 @@ class Worker:
 
   def __init__(self, setup: setup_lib.SearchSetup, training: trainer.Training,
                connection: connection_lib.Connection):
-    """Is in no generation yet."""
+    """Joins no generation yet."""
     self._setup = setup
     self._training = training
     self._connection = connection
