@@ -56,7 +56,7 @@ _SEAMS = frozenset("""
     history.records.iteration_record history.records.loads
     history.records.to_json
     history.records.undecided_event history.records.undecided_record
-    history.records.with_tasks launch log progress search
+    history.records.with_tasks interrupts launch log progress search
     tf_compat.checkpoint_file tf_compat.files tf_compat.keras_internals
     tf_compat.keras_scope tf_compat.optimizers.for_any_graph
     tf_compat.run_config.estimator_run_config tf_compat.runtime

@@ -11,9 +11,10 @@ from rich import text as rich_text
 
 # Wider than any line. Rich pads to the widest cell only.
 _PLAIN_WIDTH = 10**7
-# In greater lines, there are gaps in the frames of tables.
+# In greater lines, there are gaps in the frames of tables. Jupyter would wrap
+# the lines of a wide table.
 _HTML = ('<pre style="font-family:Menlo,Consolas,\'DejaVu Sans Mono\',monospace;'
-         'line-height:normal;overflow-x:auto">{code}</pre>')
+         'line-height:normal;white-space:pre;overflow-x:auto">{code}</pre>')
 # Green and cyan that can be read on white and on black: a notebook has a light
 # theme or a dark one.
 _COLORS = terminal_theme.TerminalTheme(

@@ -266,8 +266,10 @@ class SearchHistory(NamedTuple):
   def plot(self, path: Any = None) -> Any:
     """Draws the curves of the networks, their weights and the leaderboard.
 
-    The curves are of the monitored value. Trials have another picture: the
-    best value so far against the number of the trial.
+    The curves are of the monitored value. Values far from all others, such as
+    those of first epochs, are outside of the frame, and the caption says so.
+    Trials have another picture: the best value so far against the number of the
+    trial.
 
     Args:
       path: the file to write, with the extension .svg, .png or .pdf. None to

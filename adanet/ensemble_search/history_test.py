@@ -113,6 +113,7 @@ class HistoryTest(parameterized.TestCase):
   def test_notebook(self):
     html = history.read(self._path)._repr_html_()
     self.assertEqual(1, html.count("<svg"))
+    self.assertIn("white-space:pre;", html)  # Jupyter would wrap wide tables.
     self.assertEqual(1, html.count("val_accuracy"))  # Of one table.
     for name in ("ensemble", "deep", "wide", "1,234", "5.6 ms"):
       self.assertIn(name, html)
