@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the arguments of `EnsembleSearch` that need no data and no model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import inspect
 import re
 from typing import Any
 
+from adanet import log
 from adanet import messages
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models as models_lib
 
 _MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
+# Arguments that a later call of `fit` may change.
+_LIMITS = ("epochs:", "patience:")
 _MODELS = ("expected a dict from a name to a function that builds a Keras "
            "model, such as {\"wide\": make_wide}")
 
@@ -90,11 +93,11 @@ def read_models(models: Any) -> dict[str, Any]:
     if not isinstance(name, str) or not name.strip() or (
         not name.isprintable() or set(name) & set("/\\") or
         name[0] in ". " or len(name.encode()) > _MAX_NAME or
-        re.search(r" #\d+$", name)):
+        name == "ensemble" or re.search(r" #\d+$", name)):
       raise ValueError(
-          f"models has the name {name!r}: expected a string without slashes "
-          "and without the number of a trial at its end, of at most "
-          f"{_MAX_NAME} bytes, such as \"wide_1\".")
+          f"models has the name {name!r}: expected a string other than "
+          "\"ensemble\", without slashes and without the number of a trial at "
+          f"its end, of at most {_MAX_NAME} bytes, such as \"wide_1\".")
     kind = _describe_model(function)
     if kind != "a function":
       raise (ValueError if callable(function) else TypeError)(
@@ -118,3 +121,61 @@ def _describe_model(value):
   if hasattr(type(value), "trainable_weights"):
     return f"a Keras {'model' if hasattr(value, 'fit') else 'layer'}"
   return "a function" if callable(value) else messages.describe(value)
+
+
+def compare(path: str, before: Mapping[str, Any], now: Mapping[str, Any],
+            others: Iterable[str] = (), warns: bool = False) -> None:
+  """Compares arguments with those of the search in a directory.
+
+  A function that the search has not had is no difference.
+
+  Args:
+    path: str, the directory.
+    before: the content of search.json: the seed, the names of the functions,
+      and the digests as a dict from an argument to a text.
+    now: the same of this call, with the digests of all arguments or of some.
+    others: differences in words that are known already.
+    warns: bool, whether to say which limits differ.
+
+  Raises:
+    ValueError: the search has other arguments.
+  """
+  digests = [{name: text for name, text in content["digests"].items()
+              if name in other["digests"] or not name.startswith("models[")}
+             for content, other in ((before, now), (now, before))]
+  differences = list_differences(*digests) + [*others]
+  limits = [text for text in differences if text.startswith(_LIMITS)]
+  differences = [text for text in differences if text not in limits]
+  if before["seed"] != now["seed"]:
+    differences.insert(0, f"seed: {before['seed']} before, {now['seed']} now")
+  lacking = sorted(set(before["models"]) - set(now["models"]))
+  if lacking:
+    differences.append(f"models lacks {messages.list_names(lacking)}")
+  if differences:
+    raise ValueError(
+        f"directory={path!r} has a search with something else: "
+        f"{'; '.join(differences)}. Give the original arguments, or another "
+        "directory.")
+  if limits and warns:
+    log.warning("%s: finished networks stay as they are.", "; ".join(limits))
+
+
+def list_differences(before: Mapping[str, str],
+                     now: Mapping[str, str]) -> list[str]:
+  """Returns in words what differs between dicts from argument to text."""
+  differences = []
+  for name in sorted({*before, *now}, key=lambda name: (name not in now, name)):
+    texts = before.get(name), now.get(name)
+    if texts[0] == texts[1]:
+      continue
+    if name.startswith("models["):
+      differences.append(f"{name} makes another model" if texts[0] else
+                         f"{name}: none before")
+      continue
+    # Without the digests.
+    old, new = ("none" if text is None else re.sub(
+        r"(^| )[0-9a-f]{16,20}$", "", text) or "another value"
+                for text in texts)
+    differences.append(f"{name} has other values" if old == new else
+                       f"{name}: {old} before, {new} now")
+  return differences

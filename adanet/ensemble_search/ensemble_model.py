@@ -200,47 +200,6 @@ def _masks_of_any(predictions):
           for masks in zip(*(member.masks for member in predictions))]
 
 
-class HeldOutFold(NamedTuple):
-  """The held-out rows of a fold, and what is predicted for these rows.
-
-  For example, the probabilities of the ensemble beside the labels::
-
-      (fold,) = search.held_out
-      print(np.stack([fold.outputs["ensemble"][:, 1], y[fold.rows]], axis=1))
-
-  Attributes:
-    rows: array of int with the numbers of the rows in `x`; None where
-      `validation_data` are held out.
-    outputs: dict from the name of each member, also of weight 0, to the outputs
-      for these rows, with `rows` in the first axis and in the structure of the
-      model's outputs. "ensemble" has the outputs of the ensemble. With folds, a
-      member is the network that did not train on these rows.
-  """
-  rows: np.ndarray | None
-  outputs: dict[str, Any]
-
-
-def read_held_out(directory: files.Directory, combine: Any
-                 ) -> list[HeldOutFold]:
-  """Returns a `HeldOutFold` for each fold of a search with an ensemble."""
-  members = directory.read(files.ENSEMBLE)["members"]
-  keys = [[files.NetworkKey(*network["network"])
-           for network in member["networks"]] for member in members]
-  rows = directory.held_out_rows()
-  folds = []
-  for fold, networks in enumerate(zip(*keys)):
-    predictions = [directory.folder(key).predictions() for key in networks]
-    ensemble_outputs = combining.combine_predictions(
-        combine, predictions, [member["weight"] for member in members])
-    outputs = {key.member: member.outputs
-               for key, member in zip(networks, predictions)}
-    folds.append(HeldOutFold(rows.get(fold), {
-        name: keras.tree.pack_sequence_as(predictions[0].structure, arrays)
-        for name, arrays in (outputs | {"ensemble": ensemble_outputs}).items()
-    }))
-  return folds
-
-
 def select_ensemble(directory: files.Directory, judge: Judge,
                     max_members: int | None,
                     is_stopped: Callable[[], bool] = lambda: False) -> None:

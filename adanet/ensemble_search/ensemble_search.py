@@ -10,14 +10,12 @@ builds `search.model`. `proposals` says what trains in an iteration, and
 """
 
 import random
-import re
 import tempfile
 from typing import Any
 
 from adanet import forks
 from adanet import interrupts
 from adanet import log
-from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
 from adanet.ensemble_search import engine as engine_lib
@@ -35,8 +33,6 @@ from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
 keras = tf_compat.keras_3
-# Arguments that a later call of `fit` may change.
-_LIMITS = ("epochs:", "patience:")
 
 
 class EnsembleSearch:
@@ -161,7 +157,7 @@ class EnsembleSearch:
     arguments = models_lib.compile_arguments_from_json(
         path, content["arguments"], {
             "loss": loss, "metrics": metrics, "optimizer": optimizer})
-    for text in () if loss is None else _differences(
+    for text in () if loss is None else arguments_lib.list_differences(
         {"loss": content["digests"]["loss"]},
         {"loss": models_lib.digest_argument(loss)}):
       log.warning("%s. Using the loss given to load().", text)
@@ -397,7 +393,7 @@ class EnsembleSearch:
     directory.write_held_out_rows(
         [split.held_out_rows() for split in splits])
     directory.write({
-        "seed": self._seed, "digests": digests, "models": list(self._models),
+        **self._describe(digests),
         "monitor": prepared.judge.monitor,
         "arguments": self._arguments.to_json(),
         "judge": prepared.arguments.to_json(),
@@ -407,39 +403,12 @@ class EnsembleSearch:
     return prepared.judge
 
   def _compare(self, before, digests, others=(), warns=False):
-    """Compares arguments with those of the search in the directory.
+    arguments_lib.compare(
+        self._path, before, self._describe(digests), others, warns)
 
-    A function that the search has not had is no difference.
-
-    Args:
-      before: the content of search.json.
-      digests: dict from an argument to a text, of all arguments or of some.
-      others: differences in words that are known already.
-      warns: bool, whether to say which limits differ.
-
-    Raises:
-      ValueError: the search has other arguments.
-    """
-    differences = _differences({
-        name: text for name, text in before["digests"].items()
-        if name in digests or not name.startswith("models[")}, {
-            name: text for name, text in digests.items()
-            if name in before["digests"] or not name.startswith("models[")})
-    differences += others
-    limits = [text for text in differences if text.startswith(_LIMITS)]
-    differences = [text for text in differences if text not in limits]
-    if before["seed"] != self._seed:
-      differences.insert(0, f"seed: {before['seed']} before, {self._seed} now")
-    if set(before["models"]) - set(self._models):
-      names = sorted(set(before["models"]) - set(self._models))
-      differences.append(f"models lacks {messages.list_names(names)}")
-    if differences:
-      raise ValueError(
-          f"directory={self._path!r} has a search with something else: "
-          f"{'; '.join(differences)}. Give the original arguments, or another "
-          "directory.")
-    if limits and warns:
-      log.warning("%s: finished networks stay as they are.", "; ".join(limits))
+  def _describe(self, digests):
+    return {"seed": self._seed, "digests": digests,
+            "models": list(self._models)}
 
   @property
   def history(self) -> history_lib.SearchHistory:
@@ -478,23 +447,8 @@ class EnsembleSearch:
       ModuleNotFoundError: Optuna is not installed.
       ValueError: `name` is no function that takes a trial.
     """
-    directory = files.Directory(self._trained_path())
-    trials = directory.trials()
-    spaces = list(dict.fromkeys(trial.function for trial in trials))
-    if name not in spaces:
-      raise ValueError(f"name={messages.describe(name)}: expected the name of a "
-                       "function that takes a trial: "
-                       f"{', '.join(map(repr, spaces)) or 'models has none'}.")
-    networks: dict[int, list] = {}
-    for network in self.history.networks:
-      if network.function == name:
-        networks.setdefault(network.trial, []).append(network)
-    return proposals.build_study(directory, directory.monitor(), name, [
-        trial._replace(attributes={
-            **trial.attributes, "network": own[0].member,
-            "seconds": sum(network.seconds for network in own),
-            "parameters": sum(network.parameters for network in own)})
-        if (own := networks.get(trial.number)) else trial for trial in trials])
+    return proposals.read_study(
+        files.Directory(self._path), name, self.history.networks)
 
   @property
   def members(self) -> list[ensemble_model.EnsembleMember]:
@@ -588,23 +542,21 @@ class EnsembleSearch:
     return self._built[1]
 
   @property
-  def held_out(self) -> list[ensemble_model.HeldOutFold]:
+  def held_out(self) -> list[combining.HeldOutFold]:
     """The predictions for the held-out rows, a `HeldOutFold` for each fold.
 
-    For calibration, thresholds or a model of the outputs of all members. The
-    outputs of ensemble and members are those that the leaderboard's values are
-    of.
+    The leaderboard's values are of these outputs. They are for calibration,
+    thresholds or a model of the outputs of all members.
 
     Raises:
       ValueError: no ensemble exists yet.
     """
     self._read_ensemble()
-    return ensemble_model.read_held_out(
+    return combining.read_held_out(
         files.Directory(self._path), self._combine)
 
   def _read_ensemble(self):
-    """Returns the content of ensemble.json; checks that `combine` is the same.
-    """
+    """Returns the content of ensemble.json, if `combine` is the same."""
     directory, *_ = self._read()
     selected = directory.read(files.ENSEMBLE)
     combining.check_recorded(selected["combine"], self._combine)
@@ -646,23 +598,3 @@ def _is_done(directory, iterations, max_members, combine):
           ensemble["combine"] == combine) and all(
           tasks is not None and proposals.is_judged(directory, tasks)
           for tasks in iterations)
-
-
-def _differences(before, now):
-  """Returns in words what differs between two dicts from argument to text."""
-  differences = []
-  for name in sorted({*before, *now}, key=lambda name: (name not in now, name)):
-    texts = before.get(name), now.get(name)
-    if texts[0] == texts[1]:
-      continue
-    if name.startswith("models["):
-      differences.append(f"{name} makes another model" if texts[0] else
-                         f"{name}: none before")
-      continue
-    # Without the digests.
-    old, new = ("none" if text is None else re.sub(
-        r"(^| )[0-9a-f]{16,20}$", "", text) or "another value"
-                for text in texts)
-    differences.append(f"{name} has other values" if old == new else
-                       f"{name}: {old} before, {new} now")
-  return differences

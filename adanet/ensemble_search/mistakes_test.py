@@ -117,6 +117,8 @@ _MISTAKES = {
     "no_models": ({"models": {}}, {}, "models={}: expected a dict"),
     "function": ({"models": _make()}, {}, "models is a function: expected a"),
     "name": ({"models": {"a/b": _make()}}, {}, "models has the name 'a/b'"),
+    "name_of_row": ({"models": {"ensemble": _make()}}, {},
+                    "models has the name 'ensemble': expected a string other"),
     "long_name": ({"models": {"a" * 99: _make()}}, {}, "of at most 80 bytes"),
     "no_folder": ({"directory": "/dev/null"}, {},
                   "directory='/dev/null' has no search.json that can be read"),

@@ -8,7 +8,7 @@ earlier iterations. What is proposed is a pure function of the seed and these
 results, and is written before a network trains.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import functools
 import json
@@ -306,6 +306,35 @@ def repeated_functions(directory: files.Directory, tasks: list, later: list
         "network is trained. Leave out what fixes the seeds in the function, "
         "such as keras.utils.set_random_seed.", function)
   return repeated
+
+
+def read_study(directory: files.Directory, name: str,
+               networks: Iterable[Any]) -> Any:
+  """Returns an `optuna.Study` of a function, with its networks as attributes.
+
+  Args:
+    directory: `Directory` of the search.
+    name: str, the function.
+    networks: the `NetworkHistory`s of the search.
+
+  Raises: as `EnsembleSearch.study`.
+  """
+  trials = directory.trials()
+  spaces = list(dict.fromkeys(trial.function for trial in trials))
+  if name not in spaces:
+    raise ValueError(f"name={messages.describe(name)}: expected the name of a "
+                     "function that takes a trial: "
+                     f"{', '.join(map(repr, spaces)) or 'models has none'}.")
+  of_trials: dict[int, list] = {}
+  for network in networks:
+    if network.function == name:
+      of_trials.setdefault(network.trial, []).append(network)
+  return build_study(directory, directory.monitor(), name, [
+      trial._replace(attributes={
+          **trial.attributes, "network": own[0].member,
+          "seconds": sum(network.seconds for network in own),
+          "parameters": sum(network.parameters for network in own)})
+      if (own := of_trials.get(trial.number)) else trial for trial in trials])
 
 
 def build_study(directory: files.Directory, monitor: files.Monitor,

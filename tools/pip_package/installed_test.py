@@ -32,8 +32,8 @@ _PAGES = ["README.md"] + sorted(
 # and classes of what EnsembleSearch returns, which nobody makes.
 _NOT_HERE = frozenset([
     "adanet.Estimatr", "adanet.TPUEstimator", "adanet.autoensemble",
-    "adanet.core", "adanet.ensemble_search.ensemble_model.EnsembleMember",
-    "adanet.ensemble_search.ensemble_model.HeldOutFold",
+    "adanet.core", "adanet.ensemble_search.combining.HeldOutFold",
+    "adanet.ensemble_search.ensemble_model.EnsembleMember",
     "adanet.ensemble_search.history.MemberHistory",
     "adanet.ensemble_search.history.NetworkHistory",
     "adanet.ensemble_search.history.SearchHistory",
