@@ -35,7 +35,7 @@ _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/estimator.rst",
           "docs/hyperparameters.rst", "docs/inputs.rst", "docs/kubernetes.rst",
           "docs/launch.rst", "docs/leaderboard.rst", "docs/more_compute.rst",
           "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
-          "docs/strategies.rst", "docs/tf_distribute.rst",
+          "docs/serving.rst", "docs/strategies.rst", "docs/tf_distribute.rst",
           "docs/train_and_evaluate.rst")
 _FILE_PAGE = "README.md"  # Its programs start processes that import them.
 # Only `long_pages_test` runs the programs of these.
@@ -128,7 +128,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 35)
+                    for _, output in pages.programs(page) if output], 41)
     self.assertLen(list(_commands()), 11)
 
 

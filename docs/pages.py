@@ -14,7 +14,7 @@ import runfiles
 # Their programs need Keras 3.
 KERAS_3 = (
     "docs/export.rst", "docs/getting_started.rst", "docs/hyperparameters.rst",
-    "docs/leaderboard.rst", "docs/more_compute.rst")
+    "docs/leaderboard.rst", "docs/more_compute.rst", "docs/serving.rst")
 # Their programs start pools or Dask, or repeat those of the README.
 LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/leaderboard.rst")
 _POOL = "ProcessPoolExecutor|LocalCluster"
