@@ -14,6 +14,7 @@ prediction for 1,000 rows at once. The way and the sizes were chosen with the
 seeds from 101 on.
 """
 
+import functools
 import sys
 import tempfile
 import time
@@ -73,7 +74,7 @@ def _conv(head: Any, filters: int, *widths: int) -> Any:
       layers.Flatten(), _dense(head, *widths)()])
 
 
-def _functions(name: str) -> Any:
+def _make_functions(name: str) -> Any:
   """Returns the functions of the ensemble, and that of the student."""
   if name == "digits":
     head = 10, "softmax"
@@ -84,29 +85,31 @@ def _functions(name: str) -> Any:
       [32], [64], [128], [32, 32], [64, 64])}, _dense([1], 16)
 
 
-def _search(functions: Any, x: Any, y: Any, seed: int, directory: Any,
-            **options: Any) -> Any:
+def _fit(seed: int, functions: Any, x: Any, y: Any, **options: Any) -> Any:
+  """Returns the ensemble of the functions, or the only network."""
   is_digits = y.shape[1] == 10
-  return adanet.EnsembleSearch(
-      functions, "categorical_crossentropy" if is_digits else "mse",
-      metrics=["accuracy"] if is_digits else None, directory=directory,
-      seed=seed).fit(x, y, epochs=_EPOCHS.value, patience=_PATIENCE, verbose=0,
-                     **options).model
+  with tempfile.TemporaryDirectory() as directory:
+    search = adanet.EnsembleSearch(
+        functions, "categorical_crossentropy" if is_digits else "mse",
+        metrics=["accuracy"] if is_digits else None, directory=directory,
+        seed=seed)
+    return search.fit(x, y, epochs=_EPOCHS.value, patience=_PATIENCE, verbose=0,
+                      **options).model
 
 
-def _mix(x: Any, draw: Any) -> Any:
+def _draw_pairs(x: Any, draw: Any) -> Any:
   """Returns pairs of row numbers, and the share of each first row of a pair."""
   rows = np.tile(np.arange(len(x)), _COPIES.value)
   share = draw.beta(.4, .4, [len(rows), 1]).astype("float32")
   return rows, draw.permutation(rows), share
 
 
-def _mixed(array: Any, pairs: Any) -> Any:
+def _mix(array: Any, pairs: Any) -> Any:
   first, second, share = pairs
   return share * array[first] + (1 - share) * array[second]
 
 
-def _milliseconds(model: Any, x: Any) -> float:
+def _measure_milliseconds(model: Any, x: Any) -> float:
   """Returns the median time of a prediction for one batch of 1,000 rows."""
   rows = np.resize(x, [1000, *x.shape[1:]])
   seconds = []
@@ -117,23 +120,20 @@ def _milliseconds(model: Any, x: Any) -> float:
   return 1000 * float(np.median(seconds[1:]))  # The first one traces.
 
 
-def _figures(name: str, seed: int) -> Any:
+def _measure(name: str, seed: int) -> Any:
   """Returns loss, accuracy, parameters and time of each of `_MODELS`."""
   x, y, x_test, y_test = _read(name, seed)
-  functions, student = _functions(name)
+  functions, student = _make_functions(name)
   draw = np.random.RandomState(seed)
   order = draw.permutation(len(x))
   held_out, train = np.split(order, [len(x) // 5])
   checked = {"validation_data": (x[held_out], y[held_out])}
 
-  def fit(functions, x, y, **options):
-    with tempfile.TemporaryDirectory() as directory:
-      return _search(functions, x, y, seed, directory, **options)
-
+  fit = functools.partial(_fit, seed)
   teacher = fit(functions, x, y, folds=5)
-  mixed = _mixed(x, _mix(x, draw))
+  mixed = _mix(x, _draw_pairs(x, draw))
   soft = (y + teacher.predict(x, verbose=0)) / 2
-  pairs = _mix(train, draw)
+  pairs = _draw_pairs(train, draw)
   models = [
       teacher,
       fit({"student": student}, np.concatenate([x, mixed]),
@@ -141,10 +141,10 @@ def _figures(name: str, seed: int) -> Any:
           validation_data=(x, soft)),
       fit({"student": student}, x[train], y[train], **checked),
       fit({"student": student}, *(
-          np.concatenate([array[train], _mixed(array[train], pairs)])
+          np.concatenate([array[train], _mix(array[train], pairs)])
           for array in (x, y)), **checked)]
   return [(*np.resize(model.evaluate(x_test, y_test, verbose=0), 2),
-           model.count_params(), _milliseconds(model, x)) for model in models]
+           model.count_params(), _measure_milliseconds(model, x)) for model in models]
 
 
 def main(argv: Any) -> None:
@@ -156,7 +156,7 @@ def main(argv: Any) -> None:
   for name in _TASKS:
     figures = []
     for seed in range(_FIRST_SEED.value, _FIRST_SEED.value + _SEEDS.value):
-      figures.append(_figures(name, seed))
+      figures.append(_measure(name, seed))
       print(name, seed, np.round(figures[-1], 4).tolist(), file=sys.stderr,
             flush=True)
     means = np.mean(figures, axis=0)
