@@ -36,9 +36,9 @@ _PAGES = ("README.md", "docs/auto_ensemble.rst", "docs/callbacks.rst",
           "docs/hyperparameters.rst", "docs/inputs.rst", "docs/keras.rst",
           "docs/kubernetes.rst", "docs/launch.rst", "docs/leaderboard.rst",
           "docs/more_compute.rst", "docs/placement_steps.rst", "docs/plan.rst",
-          "docs/report.rst", "docs/stopping.rst", "docs/strategies.rst",
-          "docs/tf_distribute.rst", "docs/train_and_evaluate.rst",
-          "docs/uncertainty.rst")
+          "docs/report.rst", "docs/serving.rst", "docs/stopping.rst",
+          "docs/strategies.rst", "docs/tf_distribute.rst",
+          "docs/train_and_evaluate.rst", "docs/uncertainty.rst")
 _FILE_PAGE = "README.md"
 # Only `long_pages_test` runs the programs of these.
 _OTHER_PAGES = (
@@ -131,7 +131,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 42)
+                    for _, output in pages.programs(page) if output], 48)
     self.assertLen(list(_commands()), 11)
 
 

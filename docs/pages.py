@@ -15,8 +15,8 @@ import runfiles
 KERAS_3 = (
     "docs/callbacks.rst", "docs/columns.rst", "docs/export.rst",
     "docs/getting_started.rst", "docs/hyperparameters.rst", "docs/keras.rst",
-    "docs/leaderboard.rst", "docs/more_compute.rst", "docs/stopping.rst",
-    "docs/uncertainty.rst")
+    "docs/leaderboard.rst", "docs/more_compute.rst", "docs/serving.rst",
+    "docs/stopping.rst", "docs/uncertainty.rst")
 # Their programs start pools or Dask, or repeat those of the README.
 LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
         "docs/stopping.rst")
