@@ -13,7 +13,9 @@ def describe(value: Any) -> str:
   text = repr(value)
   if isinstance(value, (str, int, float, bool, type(None))):
     return text if len(text) <= _MAX_VALUE else text[:_MAX_VALUE] + "..."
-  is_long = len(text) > _MAX_VALUE or text.startswith("<") or "\n" in text
+  # NumPy leaves out values of an array: "...".
+  is_long = len(text) > _MAX_VALUE or text.startswith("<") or (
+      "\n" in text or "..." in text)
   return f"a value of type {type(value).__name__}" if is_long else text
 
 
