@@ -144,7 +144,8 @@ def _measure(name: str, seed: int) -> Any:
           np.concatenate([array[train], _mix(array[train], pairs)])
           for array in (x, y)), **checked)]
   return [(*np.resize(model.evaluate(x_test, y_test, verbose=0), 2),
-           model.count_params(), _measure_milliseconds(model, x)) for model in models]
+           model.count_params(), _measure_milliseconds(model, x))
+          for model in models]
 
 
 def main(argv: Any) -> None:
