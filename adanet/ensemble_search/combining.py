@@ -165,10 +165,15 @@ class HeldOutFold(NamedTuple):
   outputs: dict[str, Any]
 
 
-def read_held_out(directory: files.Directory, combine: Any
-                 ) -> list[HeldOutFold]:
-  """Returns a `HeldOutFold` for each fold of a search with an ensemble."""
-  members = directory.read(files.ENSEMBLE)["members"]
+def read_held_out(directory: files.Directory, members: list[dict[str, Any]],
+                  combine: Any) -> list[HeldOutFold]:
+  """Returns a `HeldOutFold` for each fold of a search with an ensemble.
+
+  Args:
+    directory: `Directory` of the search.
+    members: those of ensemble.json.
+    combine: the user's function, or None.
+  """
   keys = [[files.NetworkKey(*network["network"])
            for network in member["networks"]] for member in members]
   rows = directory.held_out_rows()

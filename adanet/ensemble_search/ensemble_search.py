@@ -447,8 +447,8 @@ class EnsembleSearch:
       ModuleNotFoundError: Optuna is not installed.
       ValueError: `name` is no function that takes a trial.
     """
-    return proposals.read_study(
-        files.Directory(self._path), name, self.history.networks)
+    return proposals.read_study(files.Directory(self._trained_path()), name,
+                                self.history.networks)
 
   @property
   def members(self) -> list[ensemble_model.EnsembleMember]:
@@ -551,9 +551,9 @@ class EnsembleSearch:
     Raises:
       ValueError: no ensemble exists yet.
     """
-    self._read_ensemble()
+    members = self._read_ensemble()["members"]
     return combining.read_held_out(
-        files.Directory(self._path), self._combine)
+        files.Directory(self._trained_path()), members, self._combine)
 
   def _read_ensemble(self):
     """Returns the content of ensemble.json, if `combine` is the same."""
