@@ -106,8 +106,10 @@ class ColumnsTest(parameterized.TestCase):
       st.sampled_from([("int64", "Int64", st.integers(-2**62, 2**62)),
                        ("float64", "Float64", st.floats(allow_nan=False)),
                        ("bool", "boolean", st.booleans()),
-                       ("object", "string", st.text(
-                           st.characters(exclude_categories=["Cs"])))]),
+                       # pandas 2 takes "\0" for "" in categories.
+                       ("object", "string", st.text(st.characters(
+                           exclude_categories=["Cs"],
+                           exclude_characters="\0")))]),
       st.data())
   def test_a_type_changes_no_value(self, kinds, data):
     plain, nullable, values = kinds
