@@ -27,7 +27,8 @@ def one_line(error: BaseException) -> str:
     # TensorFlow's reason comes last, after a line for each function.
     text = text.split("\n\n")[-1]
   text = re.split(r"\[\[\{\{node| \[Op:", text)[0]
-  text = " ".join(re.sub(r"\x1b\[\d*m", "", text).split())
+  text = re.sub(r"\x1b\[\d*m|\{\{function_node [^}]*\}\}", "", text)
+  text = " ".join(text.split())
   text = text or type(error).__name__
   return text if len(text) < _MAX_ERROR else text[:_MAX_ERROR] + " ..."
 

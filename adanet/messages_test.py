@@ -22,6 +22,7 @@ class MessagesTest(parameterized.TestCase):
       (ValueError("a\n  b"), "a b"), (KeyError("a"), "a"),
       (ValueError(), "ValueError"),
       (ValueError("Detected at node a\n\nb\n\nwrong [[{{node c}}]]"), "wrong"),
+      (ValueError("{{function_node a_device_/job:b}} c [Op:Mul]"), "c"),
       (ValueError("c" * 9999), "c" * 2000 + " ..."))
   def test_one_line(self, error, text):
     self.assertEqual(text, messages.one_line(error))

@@ -58,6 +58,10 @@ def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
                                      monitor != "val_loss"):
     raise ValueError(f"mode={messages.describe(mode)}: expected \"min\" or "
                      f"\"max\", whether less or more of {monitor} is better.")
+  if (monitor, mode) == ("val_loss", "max"):
+    raise ValueError("mode='max' and monitor='val_loss': expected mode=\"min\", "
+                     "because less of a loss is better, or another monitor, "
+                     "such as \"val_auc\".")
   return files.Monitor(monitor, mode or "min")
 
 
@@ -95,9 +99,9 @@ def read_models(models: Any) -> dict[str, Any]:
         name[0] in ". " or len(name.encode()) > _MAX_NAME or
         name == "ensemble" or re.search(r" #\d+$", name)):
       raise ValueError(
-          f"models has the name {name!r}: expected a string other than "
-          "\"ensemble\", without slashes and without the number of a trial at "
-          f"its end, of at most {_MAX_NAME} bytes, such as \"wide_1\".")
+          f"models has the name {name!r}: expected a string such as \"wide_1\", "
+          f"of at most {_MAX_NAME} bytes and without slashes. \"ensemble\" and "
+          "names that end in a number as of a trial, \"wide #1\", are taken.")
     kind = _describe_model(function)
     if kind != "a function":
       raise (ValueError if callable(function) else TypeError)(

@@ -231,7 +231,11 @@ def _find_frames(parts):
 
 
 def _check_index(names, frames):
-  """Raises a ValueError if an index is the first index in another order."""
+  """Raises a ValueError if an index contradicts the first index.
+
+  An index without a common label says nothing, and neither does the numbering
+  from 0 that a frame has by default.
+  """
   first = None
   for (i, key), frame in frames.items():
     if first is None:
@@ -239,8 +243,17 @@ def _check_index(names, frames):
     if frame.index is first[1]:
       continue
     name, index = names[i] + key, list(frame.index)
-    if index != first[2] and len(index) == len(first[2]) and (
-        set(index) == set(first[2])):
+    if index == first[2] or len(index) != len(first[2]):
+      continue
+    common = len({*index} & {*first[2]})
+    numbers = list(range(len(index)))
+    if 0 < common < len({*index}) and numbers not in (index, first[2]):
+      raise ValueError(
+          f"{name} and {first[0]} have {common} of {len(index)} labels of their "
+          "index in common: expected the same rows. Select the same rows of "
+          "both, or reset_index(drop=True) of both if rows belong together by "
+          "position.")
+    if {*index} == {*first[2]}:
       raise ValueError(
           f"{name} has the index of {first[0]} in another order: expected the "
           f"same order. Give {name}.loc[{first[0]}.index], or "
@@ -262,6 +275,11 @@ def check_inputs(owner: str, model: Any, x: Any) -> None:
     ValueError: `x` is a single array, has more names than the model, or has
       text where the model takes numbers, or the other way round.
   """
+  if isinstance(model, keras.Sequential) and len(keras.tree.flatten(x)) > 1:
+    raise ValueError(
+        f"{owner} returns a Sequential, which has one input, and x has "
+        f"{len(keras.tree.flatten(x))} arrays or columns: expected one array, or "
+        "a keras.Model with an input for each.")
   try:
     inputs = model.input
   except (AttributeError, ValueError):  # The model is not built.
@@ -351,14 +369,15 @@ def class_weights(y: Any, class_weight: Any) -> np.ndarray:
 
 
 def find_not_finite(batch: tuple) -> tuple[str, np.ndarray]:
-  """Returns words about the first array that has NaN or infinity, or "".
+  """Returns words about the last array that has NaN or infinity, or "".
 
   Returns the numbers of the rows that have these, too.
 
   Args:
     batch: `(x, y, weights)` of arrays, or its beginning.
   """
-  for argument, structure in zip(_ARGUMENTS, batch):
+  # A model may handle NaN in x, and a loss rarely does so in y.
+  for argument, structure in reversed([*zip(_ARGUMENTS, batch)]):
     for name, array in name_arrays(argument, structure).items():
       if is_large(array):
         continue

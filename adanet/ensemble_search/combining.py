@@ -7,6 +7,8 @@ for two networks or more: in an ensemble of one network, the outputs stay.
 """
 
 from collections.abc import Sequence
+import hashlib
+import types
 from typing import Any, NamedTuple
 
 from adanet import messages
@@ -19,6 +21,11 @@ keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
 # So many held-out rows are combined at a time, which bounds memory.
 _COMBINED_ROWS = 1 << 16
+# With so many networks a function is tried. One of the counts is not that of the
+# outputs, so that a function cannot weight outputs in place of networks.
+_COUNTS = (3, 4)
+_CONSTANTS = (bool, int, float, str, tuple, list, dict, np.ndarray)
+_MAX_PROBLEM = 400
 _EXPECTED = ("expected a function combine(outputs, weights) in keras.ops, with "
              "outputs of the shape [networks, rows, ...] and weights of the "
              "shape [networks], that returns outputs of the shape [rows, ...]")
@@ -28,21 +35,45 @@ def check_combine(combine: Any) -> None:
   """Raises an error if `combine` is neither None nor a registered function."""
   if combine is None:
     return
-  if not callable(combine):
+  if not isinstance(combine, types.FunctionType):
     raise TypeError(f"combine={messages.describe(combine)}: {_EXPECTED}.")
   if keras.saving.get_registered_object(
       keras.saving.get_registered_name(combine)) is not combine:
     raise ValueError(
-        f"combine={_name(combine)}: expected a function that Keras can find "
+        f"combine={combine.__name__}: expected a function that Keras can find "
         "when it loads the ensemble. Decorate the function with "
         "@keras.saving.register_keras_serializable().")
 
 
 def digest(combine: Any) -> str:
-  """Returns what a directory records of `combine`: its name, and its code."""
-  return "" if combine is None else (
-      f"{keras.saving.get_registered_name(combine)} "
-      f"{models.digest_code(combine)}")
+  """Returns what a directory records of `combine`: its name, and its code.
+
+  The code has the functions of its module and the constants that it refers to.
+  """
+  if combine is None:
+    return ""
+  texts, functions = {"": models.digest_code(combine)}, [combine]
+  while functions:
+    for name in _list_names(functions.pop().__code__):
+      value = combine.__globals__.get(name)
+      if name in texts:
+        continue
+      if isinstance(value, types.FunctionType) and (
+          value.__module__ == combine.__module__):
+        texts[name] = models.digest_code(value)
+        functions.append(value)
+      elif isinstance(value, _CONSTANTS):
+        texts[name] = models.text_of(value)
+  return (f"{keras.saving.get_registered_name(combine)} "
+          f"{hashlib.sha256(str(sorted(texts.items())).encode()).hexdigest()}")
+
+
+def _list_names(code):
+  """Yields the names that code, and the functions in it, refer to."""
+  yield from code.co_names
+  for constant in code.co_consts:
+    if isinstance(constant, types.CodeType):
+      yield from _list_names(constant)
 
 
 def check_recorded(recorded: str, combine: Any) -> None:
@@ -75,10 +106,6 @@ def registered_function(recorded: str) -> Any:
   return combine
 
 
-def _name(combine):
-  return getattr(combine, "__name__", type(combine).__name__)
-
-
 def check_outputs(combine: Any, owner: str,
                   predictions: files.HeldOutPredictions) -> None:
   """Raises a ValueError if `combine` does not fit the outputs of a network.
@@ -90,28 +117,56 @@ def check_outputs(combine: Any, owner: str,
   """
   if any(mask is not None for mask in predictions.masks):
     raise ValueError(
-        f"combine={_name(combine)}: {owner} returns a mask with its outputs, "
+        f"combine={combine.__name__}: {owner} returns a mask with its outputs, "
         "and expected are outputs without masks. Leave out combine, or the "
         "mask.")
-  expected = [list(array.shape[1:]) for array in predictions.outputs]
-  problem = ""
   try:
-    shapes = [list(array.shape[1:]) for array in combine_predictions(
-        combine, [predictions] * 2, [.5, .5])]
-    if shapes != expected:
-      problem = (f"it returns rows of {str(shapes)[1:-1]}, and the network rows "
-                 f"of {str(expected)[1:-1]}")
-    # As the layer will, whose errors leave out what happened.
-    specs = [tf.TensorSpec([2, None, *array.shape[1:]], array.dtype)
-             for array in predictions.outputs]
-    tf.function(combine, autograph=False).get_concrete_function(
-        keras.tree.pack_sequence_as(predictions.structure, specs),
-        _to_array([.5, .5]))
+    problem = next(filter(None, (
+        _find_problem(combine, predictions, count) for count in _COUNTS)), "")
   except Exception as error:  # Of the user.  # pylint: disable=broad-except
-    problem = problem or messages.one_line(error)
+    problem = messages.one_line(error)
   if problem:
-    raise ValueError(f"combine={_name(combine)} does not fit the outputs of "
-                     f"{owner}: {problem}: {_EXPECTED}.")
+    raise ValueError(
+        f"combine={combine.__name__} does not fit the outputs of {owner}, which "
+        f"are {_describe_shapes(predictions.structure, predictions.outputs)}: "
+        f"{problem[:_MAX_PROBLEM]}: {_EXPECTED}.")
+
+
+def _find_problem(combine, predictions, count):
+  """Returns what is wrong with the outputs of several networks, or ""."""
+  structure, outputs = predictions.structure, predictions.outputs
+  weights = _to_array([1 / count] * count)
+  combined = combine(keras.tree.pack_sequence_as(structure, [
+      # Networks differ, or the logarithm of their variance would be infinite.
+      tf.constant(np.stack([(array * (1 - .01 * i)).astype(array.dtype)
+                            for i in range(count)]))
+      for array in outputs]), weights)
+  try:
+    keras.tree.assert_same_structure(structure, combined)
+    arrays = [np.asarray(array) for array in keras.tree.flatten(combined)]
+  except (TypeError, ValueError):
+    return f"it returns {messages.describe(combined)}"
+  if [array.shape for array in arrays] != [array.shape for array in outputs]:
+    return f"it returns {_describe_shapes(structure, arrays)}"
+  if not all(map(_is_finite, arrays)) and all(map(_is_finite, outputs)):
+    return "it returns NaN or infinity"
+  # As the layer will, whose errors leave out what happened.
+  specs = [tf.TensorSpec([count, None, *array.shape[1:]], array.dtype)
+           for array in outputs]
+  tf.function(combine, autograph=False).get_concrete_function(
+      keras.tree.pack_sequence_as(structure, specs), weights)
+  return ""
+
+
+def _is_finite(array):
+  return bool(np.isfinite(array).all())
+
+
+def _describe_shapes(structure, arrays):
+  """Returns the shapes of the rows of outputs, with the number of rows."""
+  return str(keras.tree.pack_sequence_as(structure, [
+      f"{len(array)} rows of {list(array.shape[1:])}" if array.ndim else
+      "one number" for array in arrays])).replace("'", "")
 
 
 def combine_predictions(
@@ -154,8 +209,9 @@ class HeldOutFold(NamedTuple):
       print(np.stack([fold.outputs["ensemble"][:, 1], y[fold.rows]], axis=1))
 
   Attributes:
-    rows: array of int with the numbers of the rows in `x`; None where
-      `validation_data` are held out.
+    rows: array of int with the positions of the rows in `x`; None where
+      `validation_data` are held out. Of a frame or a Series, take
+      `y.iloc[fold.rows]`: `y[fold.rows]` would look for labels of the index.
     outputs: dict from the name of each member, also of weight 0, to the outputs
       for these rows, with `rows` in the first axis and in the structure of the
       model's outputs. "ensemble" has the outputs of the ensemble. With folds, a

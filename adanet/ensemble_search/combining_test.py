@@ -3,6 +3,7 @@
 """How an ensemble's outputs are combined: what is selected, shown and saved."""
 
 import os
+from unittest import mock
 import warnings
 
 from absl.testing import absltest
@@ -48,6 +49,35 @@ def median_and_mean(outputs, weights):
 def first_column(outputs, weights):
   del weights
   return outputs[0, :, :1]
+
+
+@keras.saving.register_keras_serializable()
+def mean_of_rows(outputs, weights):
+  del weights
+  return ops.mean(outputs, axis=1)
+
+
+@keras.saving.register_keras_serializable()
+def weights_of_columns(outputs, weights):
+  return ops.sum(outputs * weights, axis=0)
+
+
+@keras.saving.register_keras_serializable()
+def not_finite(outputs, weights):
+  del weights
+  return ops.log(-ops.abs(outputs[0]) - 1)
+
+
+_FACTOR = 1.
+
+
+def _scale(outputs):
+  return _FACTOR * outputs
+
+
+@keras.saving.register_keras_serializable()
+def scaled(outputs, weights):
+  return mean(_scale(outputs), weights)
 
 
 @keras.saving.register_keras_serializable()
@@ -191,6 +221,14 @@ class CombineTest(parameterized.TestCase):
         search.model.predict(_X, verbose=0),
         loaded.model.predict(_X, verbose=0))
 
+  def test_a_constant_of_the_function_selects_anew(self):
+    search = _search(directory=self.create_tempdir().full_path, combine=scaled)
+    search.fit(_X, _Y, **_OPTIONS)
+    self.assertIs(search.model, search.model)
+    with mock.patch.dict(scaled.__globals__, _FACTOR=.5):
+      with self.assertRaisesRegex(ValueError, "has other code of .*scaled"):
+        _ = search.model
+
   def test_model_is_built_anew_after_fit(self):
     search = adanet.EnsembleSearch(
         _NORMAL, likelihood, directory=self.create_tempdir().full_path, seed=1)
@@ -214,10 +252,20 @@ class CombineTest(parameterized.TestCase):
       ("not_registered", lambda outputs, weights: outputs[0], ValueError,
        "combine=<lambda>: expected a function that Keras can find .*Decorate"),
       ("of_other_rows", first_column, ValueError,
-       r"combine=first_column does not fit the outputs of models\['4'\]: it "
-       r"returns rows of \[1\], and the network rows of \[2\]: expected"),
+       r"combine=first_column does not fit the outputs of models\['4'\], which "
+       r"are 18 rows of \[2\]: it returns 18 rows of \[1\]: expected"),
+      ("mean_of_rows", mean_of_rows, ValueError,
+       r"combine=mean_of_rows .*: it returns 3 rows of \[2\]: expected"),
+      ("weights_of_columns", weights_of_columns, ValueError,
+       "combine=weights_of_columns does not fit .*Incompatible shapes"),
+      ("of_several_outputs", mean_of_each, ValueError,
+       "combine=mean_of_each does not fit the outputs of "),
+      ("not_finite", not_finite, ValueError,
+       "combine=not_finite .*: it returns NaN or infinity: expected"),
+      ("layer", keras.layers.Average(), TypeError,
+       "combine=.*Average.*: expected a function combine"),
       ("not_of_keras", of_numpy, ValueError,
-       r"combine=of_numpy does not fit the outputs of models\['4'\]: .*numpy"))
+       r"combine=of_numpy does not fit the outputs of models\['4'\].*numpy"))
   def test_mistake(self, combine, error, message):
     path = self.create_tempdir().full_path
     with self.assertRaisesRegex(error, message):

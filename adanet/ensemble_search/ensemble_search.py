@@ -95,8 +95,9 @@ class EnsembleSearch:
         [networks, rows, ...], in the structure of the models' outputs;
         `weights` has the shape [networks] and the sum 1. The result has the
         shape [rows, ...]. Ensembles are selected with the function. With folds,
-        each network of a member has its share of the weight. An ensemble of one
-        network has the network's outputs. None for the weighted mean.
+        each network of a member has its share of the weight, and a held-out row
+        has one network of each member, fewer than `model` has. An ensemble of
+        one network has the network's outputs. None for the weighted mean.
 
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
@@ -315,8 +316,10 @@ class EnsembleSearch:
           directory, self._models, example, len(splits), self._sampler, trials)
       if before is not None:
         self._compare(before, digests, proposer.differences())
-      if _is_done(directory, list(map(proposer.recorded, range(iterations))),
-                  max_members, combining.digest(self._combine)):
+      if proposals.is_done(
+          directory, list(map(proposer.recorded, range(iterations))),
+          max_members, combining.digest(self._combine),
+          self._arguments.to_json()):
         # Nothing is traced where nothing is left to train.
         digests.update(preflight.digest_functions([
             task for task in proposer.tasks_of_functions(0)
@@ -499,7 +502,8 @@ class EnsembleSearch:
              for network in member.networks]
     if name not in known:
       raise ValueError(f"name={name!r}: expected the name of a finished "
-                       f"network: {', '.join(map(repr, known))}.")
+                       f"network: {', '.join(map(repr, known))}. The mean of "
+                       "folds is in search.members.")
     return self._build_network(name, directory, content, samples)
 
   def _build_network(self, name, directory, content, samples):
@@ -584,17 +588,3 @@ class EnsembleSearch:
     if self._path is None or files.Directory(self._path).read() is None:
       raise ValueError("Nothing was trained yet: call fit(x, y).")
     return self._path
-
-
-def _is_done(directory, iterations, max_members, combine):
-  """Returns whether nothing is left to train or to select.
-
-  `iterations` has the tasks of each iteration, or None before all are proposed.
-  `combine` is the digest of the function.
-  """
-  ensemble = directory.read(files.ENSEMBLE)
-  return ensemble is not None and not ensemble["is_stopped"] and (
-      ensemble["max_members"] == max_members) and (
-          ensemble["combine"] == combine) and all(
-          tasks is not None and proposals.is_judged(directory, tasks)
-          for tasks in iterations)

@@ -207,6 +207,14 @@ class FoldsTest(parameterized.TestCase):
     self.assertLess(free.ensemble["val_loss"], limited.ensemble["val_loss"])
     self.assertLess(limited.ensemble["val_loss"], min(
         member.values["val_loss"] for member in limited.members))
+    with_metric = ensemble_search.EnsembleSearch(
+        models, _SPARSE, ["accuracy"], keras.optimizers.SGD(0.), seed=1,
+        directory=limited.directory)
+    with_metric.fit(_X, np.arange(90) % 3, max_members=2, **fit)
+    self.assertIn("val_accuracy", with_metric.history.ensemble)
+    self.assertEqual(
+        [network.seconds for network in limited.networks],
+        [network.seconds for network in with_metric.history.networks])
 
   @parameterized.named_parameters(level.first([
       ("layers_of_keras", lambda: L.Dropout(.1), {}, True),

@@ -292,6 +292,8 @@ class FitTest(parameterized.TestCase):
        r"^validation_data\[0\] has the columns age, city, and x weight, age"),
       ("index", {"y": _Y[::-1]}, ValueError,
        "^y has the index of x in another order"),
+      ("other_rows", {"y": _Y.rename({0: 99, 1: 98})}, ValueError,
+       "^y and x have 94 of 96 labels of their index in common: expected the"),
       ("labels", {"y": _FRAME}, TypeError,
        "^y has columns that are no numbers"),
       ("series", {"x": dict(_FRAME)}, TypeError,
@@ -301,6 +303,18 @@ class FitTest(parameterized.TestCase):
   def test_mistakes(self, arguments, error, words):
     with self.assertRaisesRegex(error, words):
       self._fit({"all": _make_all}, **{"x": _FRAME, **arguments})
+
+  def test_sequential_has_one_input(self):
+    with self.assertRaisesRegex(
+        ValueError, r"^models\['a'\] returns a Sequential, which has one input, "
+        "and x has 6 arrays or columns"):
+      self._fit({"a": lambda: keras.Sequential([L.Dense(1)])}, _FRAME)
+
+  def test_other_indexes_count_by_position(self):
+    # A default index has some labels of any numbering.
+    frame = _FRAME.set_axis(_FRAME.index + 50)
+    for index in (np.arange(_ROWS), np.arange(_ROWS) + 1000):
+      self._fit({"all": _make_all}, frame, pd.Series(_Y.to_numpy(), index))
 
 
 if __name__ == "__main__":

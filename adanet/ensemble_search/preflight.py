@@ -193,10 +193,10 @@ class Preflight:
     return network, batch, predictions, again
 
   def _check_finished(self, task, model, x):
-    """Checks that a function builds the model of a finished network."""
+    """Checks that a maker builds the model of its finished network."""
     for key in self._directory.keys():
       folder = self._directory.folder(key)
-      if (key.function, key.fold) == (task.key.function, task.key.fold) and (
+      if (key.maker, key.fold) == (task.key.maker, task.key.fold) and (
           folder.finished_record() is not None):
         ensemble_model.load_network(task.owner, model, x, folder)
         return
@@ -526,8 +526,9 @@ def _check_monitor(network, split, monitor):
   if monitor not in names:
     raise ValueError(
         f"monitor={monitor!r}: the logs of {network.task.owner} are "
-        f"{', '.join(map(repr, names))}: expected the metric in each compiled "
-        "model, by the same name.")
+        f"{', '.join(map(repr, names))}: expected a metric of the search and of "
+        "each compiled model, by this name. Give for example metrics=["
+        "keras.metrics.AUC(name=\"auc\")] for \"val_auc\".")
 
 
 def _check_values(network, split):

@@ -282,6 +282,28 @@ def is_judged(directory: files.Directory, tasks: list[network_lib.NetworkTask]
   return True
 
 
+def is_done(directory: files.Directory, iterations: list,
+            max_members: int | None, combine: str,
+            arguments: dict[str, Any]) -> bool:
+  """Returns whether nothing is left to train or to select.
+
+  Args:
+    directory: `Directory` of the search.
+    iterations: list with the `NetworkTask`s of each iteration, or None where
+      they are not all proposed.
+    max_members: as in `EnsembleSearch.fit`.
+    combine: the digest of the function.
+    arguments: the `CompileArguments` as JSON has them.
+  """
+  ensemble = directory.read(files.ENSEMBLE)
+  return ensemble is not None and not ensemble["is_stopped"] and (
+      (max_members, combine, arguments["metrics"]) == (
+          ensemble["max_members"], ensemble["combine"],
+          directory.read()["arguments"]["metrics"])) and all(
+              tasks is not None and is_judged(directory, tasks)
+              for tasks in iterations)
+
+
 def repeated_functions(directory: files.Directory, tasks: list, later: list
                       ) -> list[str]:
   """Returns the functions whose networks are the same in two iterations.

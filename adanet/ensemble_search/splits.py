@@ -169,6 +169,9 @@ def _read_pairs(folds, count):
       parts = [np.asarray(part) for part in pair]
     except (TypeError, ValueError):
       parts = []
+    if any(part.dtype.kind == "b" for part in parts):
+      raise ValueError(f"folds[{i}] has booleans: expected numbers of rows. Give "
+                       "numpy.flatnonzero(...) of each.")
     if len(parts) != 2 or any(
         part.ndim != 1 or part.size and part.dtype.kind not in "iu"
         for part in parts):

@@ -86,6 +86,21 @@ class TrialsTest(parameterized.TestCase):
   def _load(self, models=None):
     return ensemble_search.EnsembleSearch.load(self.folder, models or MODELS)
 
+  def test_layers_outside_of_the_function(self):
+    scale = L.Normalization()
+    scale.adapt(X)
+
+    def scaled(trial):
+      return keras.Sequential(
+          [scale, L.Dense(trial.suggest_int("width", 2, 99)), L.Dense(1)])
+
+    search = fitted(self.create_tempdir().full_path, {"scaled": scaled})
+    networks = search.history.networks
+    self.assertLen(networks, 2 * _TRIALS)
+    # The sizes differ, so that no trial has the weights of another one.
+    self.assertGreater(len({network.parameters for network in networks}), 2)
+    search.network(networks[-1].name)
+
   def test_names_and_hyperparameters(self):
     search = self._load()
     names = [f"space #{i + 1}" for i in range(2 * _TRIALS)]
