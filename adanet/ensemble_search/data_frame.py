@@ -1,17 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The leaderboard as a data frame. Needs pandas."""
+"""The leaderboard as a data frame. Needs pandas, imported at first use."""
 
 from collections.abc import Callable
 import numbers
 from typing import Any
 
-import pandas
-
 
 def build_leaderboard(rows: list[dict[str, Any]],
-                      format_value: Callable[[str, Any], str]
-                     ) -> pandas.DataFrame:
+                      format_value: Callable[[str, Any], str]) -> Any:
   """Returns a data frame, which a notebook shows with formatted values.
 
   Frames that are computed from the leaderboard, and its copies, are plain ones:
@@ -20,7 +17,11 @@ def build_leaderboard(rows: list[dict[str, Any]],
   Args:
     rows: list of dicts from column to value.
     format_value: function from a column and a value to text.
+
+  Raises:
+    ModuleNotFoundError: pandas is not installed.
   """
+  import pandas  # pylint: disable=g-import-not-at-top
 
   frame = pandas.DataFrame(rows)
 

@@ -19,6 +19,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
+from adanet.ensemble_search import data_frame
 from adanet.ensemble_search import files
 from adanet.ensemble_search import picture
 
@@ -149,10 +150,9 @@ class SearchHistory(NamedTuple):
     """
     rows = self.rows()
     try:
-      from adanet.ensemble_search import data_frame
+      return data_frame.build_leaderboard(rows, format_value)
     except ModuleNotFoundError:
       return rows
-    return data_frame.build_leaderboard(rows, format_value)
 
   def rows(self) -> list[dict[str, Any]]:
     """Returns the rows of the leaderboard as dicts from column to value."""

@@ -295,11 +295,11 @@ def is_done(directory: files.Directory, iterations: list,
     combine: the digest of the function.
     arguments: the `CompileArguments` as JSON has them.
   """
-  ensemble = directory.read(files.ENSEMBLE)
-  return ensemble is not None and not ensemble["is_stopped"] and (
-      (max_members, combine, arguments["metrics"]) == (
-          ensemble["max_members"], ensemble["combine"],
-          directory.read()["arguments"]["metrics"])) and all(
+  content, ensemble = directory.read(), directory.read(files.ENSEMBLE)
+  return content is not None and ensemble is not None and (
+      (False, max_members, combine, arguments["metrics"]) == (
+          ensemble["is_stopped"], ensemble["max_members"], ensemble["combine"],
+          content["arguments"]["metrics"])) and all(
               tasks is not None and is_judged(directory, tasks)
               for tasks in iterations)
 
