@@ -498,12 +498,13 @@ class EnsembleSearch:
         the network now returns a different model.
     """
     directory, content, _, samples = self._read()
-    known = [network.name for member in self.history.members
-             for network in member.networks]
+    members = self.history.members
+    known = [network.name for member in members for network in member.networks]
     if name not in known:
+      advice = " The mean of folds is in search.members." * (
+          name in [member.name for member in members])
       raise ValueError(f"name={name!r}: expected the name of a finished "
-                       f"network: {', '.join(map(repr, known))}. The mean of "
-                       "folds is in search.members.")
+                       f"network: {', '.join(map(repr, known))}.{advice}")
     return self._build_network(name, directory, content, samples)
 
   def _build_network(self, name, directory, content, samples):
