@@ -275,7 +275,9 @@ def check_inputs(owner: str, model: Any, x: Any) -> None:
     ValueError: `x` is a single array, has more names than the model, or has
       text where the model takes numbers, or the other way round.
   """
-  if isinstance(model, keras.Sequential) and len(keras.tree.flatten(x)) > 1:
+  first = model.layers[:1] if isinstance(model, keras.Sequential) else []
+  if any(isinstance(layer.input_spec, keras.InputSpec) for layer in first) and (
+      len(keras.tree.flatten(x)) > 1):
     raise ValueError(
         f"{owner} returns a Sequential, which has one input, and x has "
         f"{len(keras.tree.flatten(x))} arrays or columns: expected one array, or "

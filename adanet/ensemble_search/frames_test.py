@@ -309,6 +309,9 @@ class FitTest(parameterized.TestCase):
         ValueError, r"^models\['a'\] returns a Sequential, which has one input, "
         "and x has 6 arrays or columns"):
       self._fit({"a": lambda: keras.Sequential([L.Dense(1)])}, _FRAME)
+    # Keras gives all arrays to a first layer that takes several.
+    self._fit({"a": lambda: keras.Sequential([L.Concatenate(), L.Dense(1)])},
+              [_FRAME[["weight"]], _FRAME[["age"]]])
 
   def test_other_indexes_count_by_position(self):
     # A default index has some labels of any numbering.
