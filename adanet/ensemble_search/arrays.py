@@ -371,7 +371,9 @@ def class_weights(y: Any, class_weight: Any) -> np.ndarray:
 
 
 def find_not_finite(batch: tuple) -> tuple[str, np.ndarray]:
-  """Returns words about the last array that has NaN or infinity, or "".
+  """Returns words about an array that has NaN or infinity, or "".
+
+  If several arrays have these, weights come before y, and y before x.
 
   Returns the numbers of the rows that have these, too.
 

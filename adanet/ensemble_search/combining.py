@@ -7,7 +7,9 @@ for two networks or more: in an ensemble of one network, the outputs stay.
 """
 
 from collections.abc import Sequence
+import dis
 import hashlib
+import inspect
 import types
 from typing import Any, NamedTuple
 
@@ -21,8 +23,8 @@ keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
 # So many held-out rows are combined at a time, which bounds memory.
 _COMBINED_ROWS = 1 << 16
-# With so many networks a function is tried. One of the counts is not that of the
-# outputs, so that a function cannot weight outputs in place of networks.
+# A function is tried with each of these numbers of networks. The outputs cannot
+# have both numbers of columns, so weights of columns do not fit in one of them.
 _COUNTS = (3, 4)
 _CONSTANTS = (bool, int, float, str, tuple, list, dict, np.ndarray)
 _MAX_PROBLEM = 400
@@ -52,28 +54,43 @@ def digest(combine: Any) -> str:
   """
   if combine is None:
     return ""
-  texts, functions = {"": models.digest_code(combine)}, [combine]
+  texts, functions, seen = [], [combine], set()
   while functions:
-    for name in _list_names(functions.pop().__code__):
-      value = combine.__globals__.get(name)
-      if name in texts:
-        continue
+    function = functions.pop()
+    if function in seen:
+      continue
+    seen.add(function)
+    texts.append(models.digest_code(function))
+    for name, value in sorted(_read_values(function).items()):
       if isinstance(value, types.FunctionType) and (
           value.__module__ == combine.__module__):
-        texts[name] = models.digest_code(value)
         functions.append(value)
       elif isinstance(value, _CONSTANTS):
-        texts[name] = models.text_of(value)
+        texts.append(f"{name}: {models.text_of(value)}")
   return (f"{keras.saving.get_registered_name(combine)} "
-          f"{hashlib.sha256(str(sorted(texts.items())).encode()).hexdigest()}")
+          f"{hashlib.sha256(str(texts).encode()).hexdigest()}")
 
 
-def _list_names(code):
-  """Yields the names that code, and the functions in it, refer to."""
-  yield from code.co_names
+def _read_values(function):
+  """Returns the values that a function refers to, by name."""
+  values = {name: function.__globals__[name]
+            for name in _list_globals(function.__code__)
+            if name in function.__globals__}
+  return {**values, **inspect.getclosurevars(function).nonlocals,
+          "defaults": [function.__defaults__, function.__kwdefaults__]}
+
+
+def _list_globals(code):
+  """Yields the global names of code and of the functions in it.
+
+  In contrast to `co_names`, without the names of attributes.
+  """
+  for instruction in dis.get_instructions(code):
+    if instruction.opname == "LOAD_GLOBAL":
+      yield instruction.argval
   for constant in code.co_consts:
     if isinstance(constant, types.CodeType):
-      yield from _list_names(constant)
+      yield from _list_globals(constant)
 
 
 def check_recorded(recorded: str, combine: Any) -> None:

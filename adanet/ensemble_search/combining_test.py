@@ -10,6 +10,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
+from adanet.ensemble_search import combining
 from adanet.testing import level
 import numpy as np
 
@@ -221,10 +222,30 @@ class CombineTest(parameterized.TestCase):
         search.model.predict(_X, verbose=0),
         loaded.model.predict(_X, verbose=0))
 
+  @parameterized.parameters(
+      ({"_FACTOR": .5}, True), ({"_scale": lambda outputs: outputs}, True),
+      # Names of attributes: ops.reshape and ops.sum.
+      ({"reshape": 3, "sum": [1]}, False))
+  def test_what_the_function_refers_to(self, values, is_other):
+    before = combining.digest(scaled)
+    with mock.patch.dict(scaled.__globals__, values):
+      self.assertEqual(is_other, before != combining.digest(scaled))
+
+  def test_closures_and_defaults_of_the_function(self):
+    def make(power, default):
+      def combine(outputs, weights, factor=default):
+        return mean(outputs, weights) * factor**power
+
+      return combine
+
+    digests = [combining.digest(make(*values))
+               for values in ((1, 1), (1, 1), (2, 1), (1, 2))]
+    self.assertEqual(digests[0], digests[1])
+    self.assertLen(set(digests), 3)
+
   def test_a_constant_of_the_function_selects_anew(self):
     search = _search(directory=self.create_tempdir().full_path, combine=scaled)
     search.fit(_X, _Y, **_OPTIONS)
-    self.assertIs(search.model, search.model)
     with mock.patch.dict(scaled.__globals__, _FACTOR=.5):
       with self.assertRaisesRegex(ValueError, "has other code of .*scaled"):
         _ = search.model
