@@ -536,22 +536,22 @@ def _combine_models(members, layout, names, open_axes, combine):
   outputs_of_each = list(map(keras.tree.flatten, structures))
   weights = [member.weight for member in members]
   if len(members) == 1:
-    layer, sums = keras.layers.Identity, outputs_of_each[0]
+    layer, parts = keras.layers.Identity, outputs_of_each[0]
   elif combine is not None:
-    layer, sums = keras.layers.Identity, combining.combine_tensors(
+    layer, parts = keras.layers.Identity, combining.combine_tensors(
         combine, structure, [
             [keras.layers.Identity(dtype=_dtype(output))(output)
              for output in outputs] for outputs in outputs_of_each], weights)
   else:
     # Layers, and not operators: a file in the format .h5 has layers only.
-    layer, sums = keras.layers.Add, list(map(list, zip(*(
+    layer, parts = keras.layers.Add, list(map(list, zip(*(
         [keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
          for output in outputs]
         for outputs, weight in zip(outputs_of_each, weights)))))
   known = {array.name for array in rows_lib.flat_arrays(x)}
-  flat = [layer(name=name + "_" * (name in known), dtype=_dtype(output))(summed)
-          for name, output, summed in zip(_name_outputs(sums, names),
-                                          outputs_of_each[0], sums)]
+  flat = [layer(name=name + "_" * (name in known), dtype=_dtype(output))(part)
+          for name, output, part in zip(_name_outputs(parts, names),
+                                          outputs_of_each[0], parts)]
   return keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
                      name="ensemble")
 

@@ -182,7 +182,8 @@ def since(seconds: Optional[float]) -> str:
 
 def _counted(names, noun, meaning=""):
   """Returns how many of something there are, and their first names."""
-  return f"{messages.count(len(names), noun)}{meaning} ({messages.list_names(names)})"
+  return (f"{messages.count(len(names), noun)}{meaning} "
+          f"({messages.list_names(names)})")
 
 
 def _time_left(left: Left) -> List[str]:
@@ -220,7 +221,8 @@ def undecided(event: events.IterationUndecided, names: Names) -> str:
   return (f"Iteration {event.iteration_number} has no winner yet at step "
           f"{event.global_step}, the last one: {leads} To decide, train for "
           "more steps, or set max_iterations and no max_steps." +
-          f" Not trained: {messages.list_names(event.untrained)}." * bool(event.untrained))
+          f" Not trained: {messages.list_names(event.untrained)}." * bool(
+              event.untrained))
 
 
 def _resumed(event):
