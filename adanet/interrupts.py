@@ -35,6 +35,12 @@ def is_interactive() -> bool:
   return hasattr(sys, "ps1")
 
 
+def is_notebook() -> bool:
+  """Returns whether this is the kernel of a notebook."""
+  ipython = sys.modules.get("IPython")
+  return hasattr(ipython and ipython.get_ipython(), "kernel")
+
+
 @contextlib.contextmanager
 def in_one_line(message: str) -> Iterator[None]:
   """Shows a message in place of the traceback of a `KeyboardInterrupt`."""

@@ -6,22 +6,10 @@ import io
 
 from rich import console as rich_console
 from rich import table as rich_table
-from rich import terminal_theme
 from rich import text as rich_text
 
 # Wider than any line. Rich pads to the widest cell only.
 _PLAIN_WIDTH = 10**7
-# In greater lines, there are gaps in the frames of tables. Jupyter would wrap
-# the lines of a wide table.
-_HTML = ('<pre style="font-family:Menlo,Consolas,\'DejaVu Sans Mono\',monospace;'
-         'line-height:normal;white-space:pre;overflow-x:auto">{code}</pre>')
-# Green and cyan that can be read on white and on black: a notebook has a light
-# theme or a dark one.
-_COLORS = terminal_theme.TerminalTheme(
-    (255, 255, 255), (0, 0, 0),
-    [(0, 0, 0), (192, 64, 64), (17, 138, 48), (140, 110, 0), (50, 110, 220),
-     (160, 70, 170), (10, 135, 147), (128, 128, 128)])
-
 
 def new_console(output):
   """Returns a `rich.console.Console` for a text stream, as a command has it."""
@@ -75,21 +63,6 @@ def new_tables(console, rows, style):
       table.add_row(*(rich_text.Text(c, style=style(c)) for c in cells))
     tables.append(table)
   return tables
-
-
-def to_html(show, width):
-  """Returns the output of a function as HTML, for a part of a page.
-
-  Args:
-    show: function of a `rich.console.Console`.
-    width: int, the characters of a line.
-  """
-  console = rich_console.Console(
-      file=io.StringIO(), record=True, width=width, force_terminal=True,
-      color_system="truecolor", force_jupyter=False)
-  show(console)
-  return console.export_html(
-      theme=_COLORS, inline_styles=True, code_format=_HTML)
 
 
 def print_parts(console, parts):

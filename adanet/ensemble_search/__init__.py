@@ -5,10 +5,16 @@
 In contrast to its modules, the package can be imported by Python 3.7.
 """
 
+import os
 from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
   from adanet.ensemble_search.ensemble_search import EnsembleSearch
+
+
+def is_search(path: str) -> bool:
+  """Returns whether a directory is that of an EnsembleSearch."""
+  return os.path.isdir(os.path.join(path, "networks"))
 
 
 class _WithoutKeras3:

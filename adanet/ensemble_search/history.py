@@ -19,6 +19,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
+from adanet import interrupts
 from adanet.ensemble_search import data_frame
 from adanet.ensemble_search import files
 from adanet.ensemble_search import picture
@@ -27,7 +28,6 @@ from adanet.ensemble_search import picture
 _WIDTH = 100  # Characters of a line.
 _PAGE_WIDTH = 10_000  # A page and the cell of a notebook scroll a wide table.
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
-_FORMATS = ("pdf", "png", "svg")
 _SECS_BETWEEN_DRAWINGS = .2
 
 
@@ -236,26 +236,24 @@ class SearchHistory(NamedTuple):
     return json.loads(text, parse_constant=str)
 
   def html(self) -> str:
-    """Returns the leaderboard and the picture as a fragment of HTML.
+    """Returns the leaderboard and the picture as a page of HTML.
 
     Raises:
       ModuleNotFoundError: Rich or Matplotlib is not installed.
     """
-    from adanet.console import page as page_lib
-    from adanet.console import tables
-    file = io.BytesIO()
-    with page_lib.default_style():
-      figure = picture.draw(self, has_table=False)
-    page_lib.write(figure, file, "svg")
-    svg = file.getvalue().decode()
-    return (f'<div>{tables.to_html(self.show, _PAGE_WIDTH)}'
-            f"<div style=\"overflow-x:auto\">{svg[svg.index('<svg'):]}</div>"
-            "</div>")
+    from adanet.console import page
+    return page.whole(self.directory, self._fragment())
+
+  def _fragment(self):
+    from adanet.console import drawing
+    from adanet.console import page
+    return page.fragment(
+        self.show, _PAGE_WIDTH, drawing.to_svg(picture.draw(self)))
 
   def _repr_html_(self) -> str | None:
     """Shows the search in a notebook; None makes the notebook show the text."""
     try:
-      return self.html()
+      return self._fragment()
     except ModuleNotFoundError:
       return None
 
@@ -264,7 +262,7 @@ class SearchHistory(NamedTuple):
     self.plot(path)
 
   def plot(self, path: Any = None) -> Any:
-    """Draws the curves of the networks, their weights and the leaderboard.
+    """Draws the curves of the networks and their weights.
 
     The curves are of the monitored value. Values far from all others, such as
     those of first epochs, are outside of the frame, and the caption says so.
@@ -282,16 +280,10 @@ class SearchHistory(NamedTuple):
       ModuleNotFoundError: Matplotlib is not installed.
       ValueError: `path` has another extension.
     """
-    from adanet.console import page as page_lib
-    kind = "" if path is None else os.path.splitext(os.fspath(path))[1][1:]
-    if path is not None and kind.lower() not in _FORMATS:
-      raise ValueError(f"path={os.fspath(path)!r}: expected an ending of "
-                       ".svg, .png or .pdf.")
-    with page_lib.default_style():
-      figure = picture.draw(self)
+    figure = picture.draw(self)
     if path is not None:
-      with open(path, "wb") as file:
-        page_lib.write(figure, file, kind.lower())
+      from adanet.console import drawing
+      drawing.save(figure, path)
     return figure
 
 
@@ -374,11 +366,6 @@ def _format_seconds(secs):
           f"{int(secs // 60)}:{secs % 60:02.0f}")
 
 
-def _is_notebook() -> bool:
-  ipython = sys.modules.get("IPython")
-  return hasattr(ipython and ipython.get_ipython(), "kernel")
-
-
 class SearchDisplay:
   """Shows how far a search is: a row a network on a terminal, elsewhere lines.
 
@@ -396,15 +383,16 @@ class SearchDisplay:
     self._last_drawing = 0.
     self._monitor = monitor
     self._live: Any = None
-    self._handle: Any = None
+    self._drawn: Any = None
     if verbose not in ("auto", 1):
       return
-    if _is_notebook():
-      self._handle = False
+    if interrupts.is_notebook():
+      from adanet.console import page
+      self._drawn = page.Cell()
     elif sys.stderr is not None and sys.stderr.isatty():
       from rich import console
       from rich import live
-      self._live = exits.enter_context(live.Live(
+      self._live = self._drawn = exits.enter_context(live.Live(
           console=console.Console(stderr=True), auto_refresh=False,
           transient=True))
 
@@ -460,7 +448,7 @@ class SearchDisplay:
 
   def _draw(self, at_once=False):
     now = time.monotonic()
-    if (self._live is None and self._handle is None) or not (
+    if self._drawn is None or not (
         at_once or now - self._last_drawing > _SECS_BETWEEN_DRAWINGS):
       return
     self._last_drawing = now
@@ -469,16 +457,7 @@ class SearchDisplay:
     grid = rich_table.Table.grid(padding=(0, 2, 0, 0))
     for cells in self._rows.values():
       tables.add_row(grid, *cells)
-    if self._live is not None:
-      self._live.update(grid, refresh=True)
-      return
-    from IPython import display
-    html = display.HTML(tables.to_html(
-        lambda console: console.print(grid), _WIDTH))
-    if self._handle:
-      self._handle.update(html)
-    else:
-      self._handle = display.display(html, display_id=True)
+    self._drawn.update(grid, refresh=True)
 
   def end(self, history: SearchHistory, is_stopped: bool) -> None:
     """Shows the ensemble."""

@@ -16,8 +16,6 @@ from absl.testing import parameterized
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.history import main
-from matplotlib import figure as figure_lib
-from matplotlib import image
 import numpy as np
 
 _KEYS = [files.NetworkKey(0, 0, "deep"), files.NetworkKey(0, 0, "wide"),
@@ -48,27 +46,6 @@ def written(path: str) -> None:
           {"network": key, "values": values}]}
       for key, weight, values in zip(_KEYS, (1., 0.), _VALUES)]},
                   files.ENSEMBLE)
-
-
-def _drawn(mode, ensemble, *curves):
-  """Returns the axes, and the texts, of the picture of curves."""
-  best = np.nanargmin if mode == "min" else np.nanargmax
-  networks = tuple(history.NetworkHistory(
-      str(i), str(i), "make", 0, None, tuple(
-          {"val_a": value} for value in values), 1 + int(best(values)),
-      files.PATIENCE, 1., 9, .1, None, {}) for i, values in enumerate(curves))
-  figure = history.SearchHistory(
-      "", networks, (), {"val_a": ensemble, "val_loss": 0.}, "val_a",
-      mode).plot()
-  return figure.axes[0], [text.get_text() for text in figure.texts]
-
-
-def _curve(first, last, epochs):
-  return list(last + (first - last) * np.exp(-np.arange(epochs) / 2))
-
-
-_A, _B = _curve(9., .1, 30), _curve(8., .09, 20)
-_C, _D = _curve(.2, .97, 20), _curve(.1, .96, 20)
 
 
 class HistoryTest(parameterized.TestCase):
@@ -127,51 +104,34 @@ class HistoryTest(parameterized.TestCase):
          mock.patch.dict(os.environ, FORCE_COLOR="1"):
       self.assertEqual(text, str(search_history))
 
-  @parameterized.named_parameters(
-      ("losses", "min", .08, (_A, _B)),
-      ("failed", "min", .08, (_A, _B, [5., 1e9, math.inf, 1e12], [9.] * 6)),
-      ("worse", "min", .08, (_A, _B, _curve(9., .3, 20))),
-      ("negative", "min", -3.1, ([a - 3 for a in _A], [b - 3.1 for b in _B])),
-      ("accuracies", "max", .98, (_C, _D)),
-      ("at_random", "max", .98, (_C, _D, [.1] * 6)))
-  def test_curves_can_be_read(self, mode, ensemble, curves):
-    axes, texts = _drawn(mode, ensemble, *curves)
-    outside = "above" if mode == "min" else "below"
-    self.assertTrue(any(
-        text.endswith(f"; values {outside} the frame are not shown")
-        for text in texts), texts)
-    shown = axes.transData + axes.transAxes.inverted()
-    best = min if mode == "min" else max
-    heights = [shown.transform((1, value))[1]
-               for value in (best(curves[0]), best(curves[1]), ensemble)]
-    for height in heights:
-      self.assertBetween(height, .02, .98)
-    self.assertGreater(abs(heights[0] - heights[1]), .02)
-    # A curve without any value in the frame is named.
-    hidden = [curve for curve in curves if not 0 < shown.transform(
-        (1, best(filter(np.isfinite, curve))))[1] < 1]
-    self.assertLen(hidden, texts.count(f"{outside} the frame"))
+  def test_plot(self):
+    curves, = history.read(self._path).plot().axes
+    self.assertEqual("val_loss of each epoch", curves.get_title(loc="left"))
+    self.assertEqual(
+        ["ensemble 0.5", "deep, weight 1.00", "wide", "deep (2)"],
+        [text.get_text() for text in curves.get_legend().get_texts()])
+    lines = [list(line.get_xydata().ravel()) for line in curves.lines
+             if len(line.get_xdata())]
+    for expected in ([1, .5, 4, .5], [1, .9, 2, .5, 3, .6, 4, .7], [2, .5],
+                     [1, .8, 2, .4], [2, .4], [1, 2.]):
+      self.assertIn(expected, lines)
 
-  @parameterized.parameters(
-      ([1.],), ([1.] * 9,), ([math.nan, 1.],), ([.5, .7, .9],))
-  def test_short_curves_are_shown_as_a_whole(self, values):
-    axes, texts = _drawn("max", 1., values)
-    self.assertIn("epoch; a dot is the best one", texts)
-    lowest, highest = axes.get_ylim()
-    self.assertBetween(np.nanmin(values), lowest, highest)
-
-  def test_tight_bounding_box(self):
-    figure = history.read(self._path).plot()
-    self.assertIsInstance(figure, figure_lib.Figure)
-    sizes = []
-    for arguments in {}, {"bbox_inches": "tight"}:
-      file = io.BytesIO()
-      figure.savefig(file, format="png", **arguments)
-      file.seek(0)
-      ink = np.nonzero(image.imread(file)[..., :3].min(-1) < .5)
-      sizes.append(np.ptp(ink, axis=1))
-    # Nothing is cut off, or moves: the rest is the edges of letters.
-    np.testing.assert_allclose(*sizes, atol=4)
+  def test_plot_of_trials(self):
+    values = [.9, math.nan, .5, .7] + [.8] * 20
+    networks = [history.NetworkHistory(
+        f"deep #{i}", f"deep #{i}", "deep", 0, None, ({"val_loss": value},), 1,
+        files.EPOCHS, 1., 9, .1, 0., {"val_loss": value}, {}, i)
+                for i, value in enumerate(values, 1)]
+    figure = history.SearchHistory("", tuple(networks), tuple(
+        history.MemberHistory(network.name, 0., network.values, (network,))
+        for network in networks), {}).plot()
+    curves, trials = figure.axes
+    labels = [text.get_text() for text in curves.get_legend().get_texts()]
+    self.assertEqual(["deep #3", "deep #4"], labels[:2])
+    self.assertEqual("13 more", labels[-1])
+    np.testing.assert_array_equal(
+        [.9, .9] + [.5] * 22, max(
+            (line.get_ydata() for line in trials.lines), key=len))
 
   def test_nothing_has_trained(self):
     directory = self.create_tempdir().full_path

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of a search as a value, and its leaderboard."""
 
-import os
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 from adanet.history import overview
@@ -10,6 +9,7 @@ from adanet.history import records
 
 # Tables need Rich and pictures Matplotlib, both imported at first use.
 # pylint: disable=g-import-not-at-top
+_PAGE_WIDTH = 100  # Characters of a line.
 
 
 class Row(NamedTuple):
@@ -91,6 +91,11 @@ class History(records.Records):
     from adanet.history import table
     return table.text(self)
 
+  def show(self, console: Any) -> None:
+    """Prints the tables to a `rich.console.Console`."""
+    from adanet.history import table
+    table.show(self, console)
+
   def __str__(self) -> str:
     return self.table()
 
@@ -127,14 +132,20 @@ class History(records.Records):
     Raises:
       ModuleNotFoundError: Rich or Matplotlib is not installed.
     """
-    from adanet.history import table
-    return table.html_page(self)
+    from adanet.console import page
+    return page.whole(self.model_dir, self._fragment())
+
+  def _fragment(self):
+    from adanet.console import drawing
+    from adanet.console import page
+    from adanet.history import picture
+    return page.fragment(
+        self.show, _PAGE_WIDTH, drawing.to_svg(picture.draw(self)))
 
   def _repr_html_(self) -> Optional[str]:
     """Shows the search in a notebook; None makes the notebook show the text."""
     try:
-      from adanet.history import table
-      return table.html_fragment(self)
+      return self._fragment()
     except ModuleNotFoundError:
       return None
 
@@ -151,8 +162,9 @@ class History(records.Records):
       OSError: the file cannot be written.
       ValueError: `path` has another extension.
     """
+    from adanet.console import drawing
     from adanet.history import picture
-    picture.write(self, os.fspath(path))
+    drawing.save(picture.draw(self), path)
 
 
 def rows(search: records.Records) -> List[Row]:

@@ -22,13 +22,12 @@ error that says why.
 """
 
 import json
-import os
 import sys
 from typing import Any, Optional, Sequence
 
 from absl import flags
+from adanet import ensemble_search
 from adanet.console import command
-from adanet.history import history as history_lib
 from adanet.history import store
 
 _COMMAND = command.Command("adanet-report", __doc__)
@@ -48,7 +47,7 @@ def _read(arguments: Sequence[str]) -> Any:
     raise command.BadInput(
         f"{' '.join(arguments) or 'no argument'}: expected one model_dir "
         "(--help says more)")
-  if os.path.isdir(os.path.join(arguments[0], "networks")):
+  if ensemble_search.is_search(arguments[0]):
     return _of_ensemble_search(arguments[0])
   try:
     report = store.Store(arguments[0]).read(warn=_COMMAND.warn)
@@ -99,13 +98,8 @@ def _run(arguments: Sequence[str]) -> int:
           report.to_json_dict(), indent=2, allow_nan=False) + "\n")
     else:
       # Only tables need Rich, and only pictures need Matplotlib.
-      # pylint: disable=g-import-not-at-top
-      from adanet.console import tables
-      from adanet.history import table
-      if isinstance(report, history_lib.History):
-        table.show(report, tables.new_console(output))
-      else:
-        report.show(tables.new_console(output))
+      from adanet.console import tables  # pylint: disable=g-import-not-at-top
+      report.show(tables.new_console(output))
   return 0
 
 

@@ -7,7 +7,6 @@ the best are shown, and tasks that did the same share a row.
 """
 
 import collections
-import html
 import io
 import shutil
 import textwrap
@@ -34,16 +33,6 @@ _MAX_NAMES = 12
 _MAX_NAMES_OF_LOSER = 3
 _NAME_WIDTH = 42
 _MIN_NAME_WIDTH = 12
-_PAGE_WIDTH = 100  # Characters of a line on a page.
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
-<title>{title}</title></head>
-<body>
-{content}
-</body>
-</html>
-"""
 
 
 def _filled(text: str, width: int) -> str:
@@ -309,18 +298,3 @@ def text(search: records.Records) -> str:
       file=output, color_system=None, force_terminal=False, force_jupyter=False,
       width=shutil.get_terminal_size((_MAX_WIDTH, 24)).columns))
   return output.getvalue()
-
-
-def html_fragment(search: records.Records) -> str:
-  """Returns the tables and the picture as HTML, for a part of a page."""
-  from adanet.history import picture  # pylint: disable=g-import-not-at-top
-  shown = tables.to_html(lambda console: show(search, console), _PAGE_WIDTH)
-  return (f'<div>{shown}<div style="overflow-x:auto">{picture.svg(search)}'
-          "</div></div>")
-
-
-def html_page(search: records.Records) -> str:
-  """Returns a whole page of HTML."""
-  return _PAGE.format(
-      title=html.escape(wording.printable(search.model_dir)),
-      content=html_fragment(search))

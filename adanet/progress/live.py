@@ -17,7 +17,7 @@ import time
 from typing import Any, Iterator, List, Optional, Sequence, TextIO
 
 from absl import logging
-from adanet.console import tables
+from adanet.console import page
 from adanet.core import events
 from adanet.progress import event_text
 from rich import console as rich_console
@@ -31,7 +31,6 @@ _MAX_ROWS = 12  # Of subnetworks, and of ensembles.
 _MIN_NAME_WIDTH = 12
 _MIN_BAR_WIDTH = 8
 _GAP = 2
-_CELL_WIDTH = 100  # Characters.
 
 
 class _Console(rich_console.Console):
@@ -43,23 +42,6 @@ class _Console(rich_console.Console):
   def show_cursor(self, show: bool = True) -> bool:
     del show  # Unused.
     return False
-
-
-class _CellOutput:
-  """An output of a notebook's cell, which is drawn again and again."""
-
-  _handle: Any = None
-
-  def update(self, drawing: Any, refresh: bool = True) -> None:
-    """Draws a renderable of Rich."""
-    del refresh  # It always does.
-    from IPython import display  # pylint: disable=g-import-not-at-top
-    content = display.HTML(tables.to_html(
-        lambda console: console.print(drawing), _CELL_WIDTH))
-    if self._handle is None:
-      self._handle = display.display(content, display_id=True)
-    else:
-      self._handle.update(content)
 
 
 def _shown(names: Sequence[str], progress: events.Progress,
@@ -88,9 +70,9 @@ class LiveProgress:
     self._is_cell = not stream.isatty()
     self._console = _Console(
         file=stream, force_terminal=True) if not self._is_cell else _Console(
-            file=stream, width=_CELL_WIDTH, force_jupyter=False)
+            file=stream, width=page.CELL_WIDTH, force_jupyter=False)
     self._stream = stream
-    self._live: Any = None  # `rich.live.Live` or `_CellOutput`.
+    self._live: Any = None  # `rich.live.Live` or `page.Cell`.
     self._exits = contextlib.ExitStack()
     self._text = event_text.EventText()
     self._progress: Optional[events.Progress] = None
@@ -146,7 +128,7 @@ class LiveProgress:
     if self._console.quiet:
       return
     if self._live is None and self._is_cell:
-      self._live = _CellOutput()
+      self._live = page.Cell()
     elif self._live is None:
       self._live = self._exits.enter_context(
           rich_live.Live(

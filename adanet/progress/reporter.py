@@ -27,6 +27,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, TextIO
 
 from absl import logging
+from adanet import interrupts
 from adanet import log as log_lib
 from adanet import typed_json
 from adanet.core import events
@@ -161,15 +162,9 @@ def tell(event: events.Event) -> None:
     pipe.report(event)
 
 
-def _is_notebook() -> bool:
-  """Returns whether this is the kernel of a notebook."""
-  ipython = sys.modules.get("IPython")
-  return hasattr(ipython and ipython.get_ipython(), "kernel")
-
-
 def _live(stream: TextIO) -> Optional[Any]:
   """Returns the module that draws as it goes; None if it cannot."""
-  if not stream.isatty() and not _is_notebook():
+  if not stream.isatty() and not interrupts.is_notebook():
     return None
   try:
     from adanet.progress import live  # pylint: disable=g-import-not-at-top
