@@ -147,12 +147,10 @@ def plain(text):
 
 def fit(width, size, *texts):
   """Returns the first text that fits, or the last one without its middle."""
-  length = max(3, int(width / size / _CHARACTER))
-  for text in texts:
-    if len(text) <= length:
-      return plain(text)
-  end = (length - 2) // 2
-  return plain(f"{texts[-1][:length - 2 - end]}..{texts[-1][-end:]}")
+  length = int(width / size / _CHARACTER)
+  return plain(next(
+      (text for text in texts if len(text) <= length),
+      wording.cut(texts[-1], length) if length >= 5 else ""))
 
 
 class Page:
@@ -320,8 +318,7 @@ def _choose_limits(mode, series):
     distances = [np.append(
         values[len(values) // 3 if len(values) > _MAX_SHORT else 0:],
         min(values)) - best for values in costs]
-    limit = _MAX_DISTANCE * np.quantile(
-        [max(values) for values in distances], .5, method="higher")
+    limit = _MAX_DISTANCE * sorted(map(max, distances))[len(distances) // 2]
     distances = np.concatenate(distances)
     room = max(distances[distances <= limit]) or room
   lowest, highest = sorted((sign * best, sign * (best + room)))

@@ -95,6 +95,11 @@ class DrawingTest(parameterized.TestCase):
     self.assertEqual(["8", "and 1 more"], texts[-2:])
     self.assertEqual(r"a \$title\$ of ?", axes.get_title(loc="left"))
 
+  @parameterized.parameters(
+      (.1, ""), (.2, "t0..g"), (.28, "t0_long"), (.4, r"a \$1 text"))
+  def test_text_that_fits(self, width, expected):
+    self.assertEqual(expected, drawing.fit(width, 5, "a $1 text", "t0_long"))
+
   @parameterized.parameters(*drawing.FORMATS)
   def test_same_bytes_whatever_the_user_sets(self, file_format):
     file = self.create_tempfile("a." + file_format.upper())

@@ -12,6 +12,9 @@ from typing import (
 
 from adanet import messages
 
+#: The place of what is left out.
+MARK = ".."
+
 _Key = TypeVar("_Key", bound=Hashable)
 
 
@@ -23,6 +26,17 @@ def printable(text: str) -> str:
   """
   return "".join(c if c.isprintable() else " " if c.isspace() else "?"
                  for c in text)
+
+
+def cut(text: str, width: int) -> str:
+  """Returns a text with at most this many characters, at least 5.
+
+  Names often differ at their ends, so the middle is left out.
+  """
+  if len(text) <= width:
+    return text
+  tail = (width - len(MARK)) // 2
+  return text[:width - len(MARK) - tail] + MARK + text[-tail:]
 
 
 def all_printable(value: Any) -> Any:

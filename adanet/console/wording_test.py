@@ -61,6 +61,12 @@ class IndicesTest(parameterized.TestCase):
 
 class WordsTest(parameterized.TestCase):
 
+  @parameterized.parameters(
+      ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
+      ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
+  def test_cut(self, name, width, expected):
+    self.assertEqual(expected, wording.cut(name, width))
+
   def test_names(self):
     self.assertEqual(
         ["chief:0", "worker:0", "worker:1"], wording.worker_names(3))

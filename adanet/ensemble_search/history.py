@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from adanet import interrupts
 from adanet.ensemble_search import data_frame
 from adanet.ensemble_search import files
-from adanet.ensemble_search import picture
 
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line.
@@ -247,6 +246,7 @@ class SearchHistory(NamedTuple):
   def _fragment(self):
     from adanet.console import drawing
     from adanet.console import page
+    from adanet.ensemble_search import picture
     return page.fragment(
         self.show, _PAGE_WIDTH, drawing.to_svg(picture.draw(self)))
 
@@ -280,9 +280,10 @@ class SearchHistory(NamedTuple):
       ModuleNotFoundError: Matplotlib is not installed.
       ValueError: `path` has another extension.
     """
+    from adanet.console import drawing
+    from adanet.ensemble_search import picture
     figure = picture.draw(self)
     if path is not None:
-      from adanet.console import drawing
       drawing.save(figure, path)
     return figure
 

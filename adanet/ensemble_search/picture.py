@@ -1,12 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a search: curves and trials.
-
-Needs Matplotlib, imported at first use.
-"""
+"""The picture of a search: curves and trials. It needs Matplotlib."""
 
 import math
 
+from adanet.console import drawing
 import numpy as np
 
 _MAX_COLORS = 11
@@ -14,17 +12,16 @@ _WIDTH = 8.3
 _LEFT, _CURVES_WIDTH, _HEIGHT, _TRIALS_HEIGHT = .7, 4.6, 3.2, 1.8  # Inches.
 
 
+@drawing.default_style()
 def draw(history):
   """Returns a figure with the curves of a `SearchHistory` and its trials."""
-  from adanet.console import drawing  # pylint: disable=g-import-not-at-top
-  with drawing.default_style():
-    page = drawing.Page(_WIDTH)
-    _draw_epochs(drawing, page, history)
-    _draw_trials(drawing, page, history)
-    return page.finish()
+  page = drawing.Page(_WIDTH)
+  _draw_epochs(page, history)
+  _draw_trials(page, history)
+  return page.finish()
 
 
-def _draw_epochs(drawing, page, history):
+def _draw_epochs(page, history):
   """Draws the values of each epoch, in a color for each member."""
   monitor = history.monitor
   members = _group_by_member(history)
@@ -56,7 +53,7 @@ def _draw_epochs(drawing, page, history):
   page.skip(_HEIGHT + .7)
 
 
-def _draw_trials(drawing, page, history):
+def _draw_trials(page, history):
   """Draws the best value so far of the trials of each function."""
   trials = {}  # Of each function: numbers and values.
   for member in history.members:

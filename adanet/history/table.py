@@ -44,7 +44,7 @@ def _filled(text: str, width: int) -> str:
 def _wrapped(parts: Sequence[str], width: int) -> str:
   """Returns parts with commas between them, as lines of at most this width."""
   return _filled(", ".join(
-      event_text.cut(part, width - 1).replace(" ", _NO_BREAK)
+      wording.cut(part, width - 1).replace(" ", _NO_BREAK)
       for part in parts), width)
 
 
@@ -133,7 +133,7 @@ def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:
       for heading, cells in columns)
   name_width = max(_MIN_NAME_WIDTH, min(_NAME_WIDTH, width // 3, left))
   columns.insert(0, ("network", [
-      ("* " if name in members else "  ") + event_text.cut(name, name_width)
+      ("* " if name in members else "  ") + wording.cut(name, name_width)
       for name, _ in networks]))
   table = tables.new_table(*(heading for heading, _ in columns))
   for row in zip(*(cells for _, cells in columns)):

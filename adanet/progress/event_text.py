@@ -18,26 +18,15 @@ import re
 import time
 from typing import Callable, Iterable, List, NamedTuple, Optional
 
+from adanet.console import wording
 from adanet.core import events
 from adanet import messages
 
-_MARK = ".."
 _MIN_END = 6  # Characters.
 _STRATEGIES = ("_grow_", "_solo_")
 # The first step takes longer: it compiles. So nothing is estimated before this.
 _SECS_AFTER_FIRST_STEP = 1.
 _NAMED_STEP = re.compile(r"\bmodel\.ckpt-(\d+)(?:\.\d+)?$")
-
-
-def cut(text: str, width: int) -> str:
-  """Returns a text with at most this many characters, at least 5.
-
-  Names often differ at their ends, so the middle is left out.
-  """
-  if len(text) <= width:
-    return text
-  tail = (width - len(_MARK)) // 2
-  return text[:width - len(_MARK) - tail] + _MARK + text[-tail:]
 
 
 def _common_end(names):
@@ -74,7 +63,7 @@ class Names:
   @property
   def meaning(self) -> str:
     """The text about the ensembles in a heading, or ""."""
-    return f" named {_MARK}{self.end}" if self.end else ""
+    return f" named {wording.MARK}{self.end}" if self.end else ""
 
   def short(self, name: str, width: Optional[int] = None) -> str:
     """Returns the short name of an ensemble, or of anything else.
@@ -85,8 +74,8 @@ class Names:
         number.
     """
     if self.end and name in self._ensembles:
-      name = name[:len(name) - len(self.end)] + _MARK
-    return name if width is None else cut(name, width)
+      name = name[:len(name) - len(self.end)] + wording.MARK
+    return name if width is None else wording.cut(name, width)
 
 
 class Left(NamedTuple):

@@ -144,12 +144,6 @@ class EventTextTest(parameterized.TestCase):
 
 class NamesTest(parameterized.TestCase):
 
-  @parameterized.parameters(
-      ("t0_dnn", 6, "t0_dnn"), ("t0_dnn", 5, "t0..n"),
-      ("t0_dnn_grow", 8, "t0_..row"), ("abcdefghij", 9, "abcd..hij"))
-  def test_cut(self, name, width, expected):
-    self.assertEqual(expected, event_text.cut(name, width))
-
   def test_ensembles_of_an_iteration(self):
     names = event_text.Names(
         f"t{t}_dnn{_REGULARIZED}" for t in range(3))
