@@ -19,7 +19,6 @@ from matplotlib import cm
 from matplotlib import colors as colors_lib
 from matplotlib import figure as figure_lib
 from matplotlib import lines as lines_lib
-from matplotlib import patches
 from matplotlib import style
 from matplotlib import ticker
 

@@ -24,8 +24,9 @@ _PAGE = """<!DOCTYPE html>
 """
 # In greater lines, there are gaps in the frames of tables. Jupyter would wrap
 # the lines of a wide table.
-_HTML = ('<pre style="font-family:Menlo,Consolas,\'DejaVu Sans Mono\',monospace;'
-         'line-height:normal;white-space:pre;overflow-x:auto">{code}</pre>')
+_HTML = ('<pre style="font-family:Menlo,Consolas,\'DejaVu Sans Mono\','
+         'monospace;line-height:normal;white-space:pre;overflow-x:auto">'
+         '{code}</pre>')
 # Green and cyan that can be read on white and on black: a notebook has a light
 # theme or a dark one.
 _COLORS = terminal_theme.TerminalTheme(

@@ -257,8 +257,9 @@ def draw(plans: Iterable[value.PlacementPlan],
   most = [max(values) or 1. for values in zip(*(p.most for p in panels))]
   for panel in panels:
     panel.draw(page, most)
-  page.text("Orange: builds the ensemble. Blue: trains a subnetwork, darker with "
-            "more of the worker's time. Pale: runs a subnetwork forward only.")
+  page.text("Orange: builds the ensemble. Blue: trains a subnetwork, darker "
+            "with more of the worker's time. Pale: runs a subnetwork forward "
+            "only.")
   page.text("speed: steps in the time that one worker takes for a step of cost "
             "1. Training time is 1 / the lowest speed.")
   if any(plan.num_ps for plan in plans):
