@@ -15,11 +15,15 @@ import runfiles
 KERAS_3 = (
     "docs/callbacks.rst", "docs/columns.rst", "docs/export.rst",
     "docs/getting_started.rst", "docs/hyperparameters.rst", "docs/keras.rst",
-    "docs/leaderboard.rst", "docs/more_compute.rst", "docs/serving.rst",
-    "docs/stopping.rst", "docs/uncertainty.rst")
+    "docs/keras_executors.rst", "docs/leaderboard.rst",
+    "docs/more_compute.rst", "docs/serving.rst", "docs/stopping.rst",
+    "docs/uncertainty.rst")
 # Their programs start pools or Dask, or repeat those of the README.
 LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
-        "docs/stopping.rst")
+        "docs/keras_executors.rst", "docs/stopping.rst")
+# The page that others continue, and how many of its blocks of Python they need.
+_TUTORIAL = "docs/getting_started.rst"
+_CONTINUE = {"docs/estimator.rst": 1, "docs/export.rst": 2}
 _POOL = "ProcessPoolExecutor|LocalCluster"
 
 # The kind of a block and its lines, in Markdown and in reStructuredText.
@@ -57,7 +61,7 @@ def programs(page):
 
 
 def run(page, pools=True):
-  """Runs the programs of a page, each behind the ones before it.
+  """Runs the programs of a page, each after the programs before it.
 
   Args:
     page: such as "docs/estimator.rst".
@@ -67,9 +71,16 @@ def run(page, pools=True):
     (expected, printed) of each program.
   """
   variables = {"__name__": "__main__"}
+
+  def execute(program):
+    """Returns what a program prints."""
+    printed = io.StringIO()
+    with mock.patch.dict(os.environ), contextlib.redirect_stdout(printed):
+      exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
+    return printed.getvalue()
+
+  for program, _ in programs(_TUTORIAL)[:_CONTINUE.get(page, 0)]:
+    execute(program)
   for program, expected in programs(page):
     if pools or not re.search(_POOL, program):
-      printed = io.StringIO()
-      with mock.patch.dict(os.environ), contextlib.redirect_stdout(printed):
-        exec(compile(program, page, "exec"), variables)  # pylint: disable=exec-used
-      yield expected, printed.getvalue()
+      yield expected, execute(program)

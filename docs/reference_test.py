@@ -36,7 +36,7 @@ _MODULES = (
     ("report", "adanet.history.history"),
     ("adanet", "adanet.inputs"),
     ("adanet", "adanet.replay"),
-    ("subnetwork", "adanet.subnetwork"),
+    ("adanet", "adanet.subnetwork"),
     ("tf_compat", "adanet.tf_compat.metrics"),
     ("tf_compat", "adanet.tf_compat.optimizers"),
     ("tf_compat", "adanet.tf_compat.run_config"),
@@ -147,8 +147,8 @@ class ReferenceTest(parameterized.TestCase):
 
   def test_has_what_the_packages_offer(self):
     names = {name.rpartition(".")[2]
-             for page in ("distributed", "adanet", "ensemble", "report",
-                          "subnetwork", "tf_compat")
+             for page in ("distributed", "adanet", "ensemble",
+                          "ensemble_search", "report", "tf_compat")
              for name in _documented(page)}
     for package in (adanet, distributed, tf_compat):
       self.assertContainsSubset(_public(package), names)
