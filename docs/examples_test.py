@@ -39,10 +39,6 @@ _PAGES = ("README.md", "docs/callbacks.rst", "docs/columns.rst",
           "docs/serving.rst", "docs/stopping.rst", "docs/strategies.rst",
           "docs/train_and_evaluate.rst", "docs/uncertainty.rst")
 _FILE_PAGE = "README.md"
-# Only `long_pages_test` runs the programs of these.
-_OTHER_PAGES = (
-    "docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
-    "docs/keras_executors.rst")
 _PROGRAM_SECS = 600.
 
 
@@ -79,12 +75,12 @@ class ExamplesTest(parameterized.TestCase):
 
   @parameterized.parameters(*(
       page for page in _PAGES
-      if page not in (_FILE_PAGE, *_OTHER_PAGES) and pages.programs(page)))
+      if page not in (_FILE_PAGE, *pages.LONG) and pages.programs(page)))
   @level.gate
   def test_programs(self, page):
     if page in pages.KERAS_3 and hasattr(tf_compat.v1, "estimator"):
       self.skipTest("Keras 3 needs TensorFlow 2.16 or later.")
-    for expected, printed in pages.run(page, pools=False):
+    for expected, printed in pages.run(page):
       self.assertEqual(expected, printed)
 
   @level.gate
@@ -131,7 +127,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 46)
+                    for _, output in pages.programs(page) if output], 45)
     self.assertLen(list(_commands()), 10)
 
 

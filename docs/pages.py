@@ -18,13 +18,13 @@ KERAS_3 = (
     "docs/keras_executors.rst", "docs/leaderboard.rst",
     "docs/more_compute.rst", "docs/serving.rst", "docs/stopping.rst",
     "docs/uncertainty.rst")
-# Their programs start pools or Dask, or repeat those of the README.
+# Their programs start pools or Dask, or repeat those of the README: only
+# `long_pages_test` runs them.
 LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
-        "docs/keras_executors.rst", "docs/stopping.rst")
+        "docs/keras_executors.rst")
 # The page that others continue, and how many of its blocks of Python they need.
 _TUTORIAL = "docs/getting_started.rst"
 _CONTINUE = {"docs/estimator.rst": 1, "docs/export.rst": 2}
-_POOL = "ProcessPoolExecutor|LocalCluster"
 
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -60,12 +60,11 @@ def programs(page):
   return pairs
 
 
-def run(page, pools=True):
+def run(page):
   """Runs the programs of a page, each after the programs before it.
 
   Args:
     page: such as "docs/estimator.rst".
-    pools: bool, whether also those that start processes.
 
   Yields:
     (expected, printed) of each program.
@@ -82,5 +81,4 @@ def run(page, pools=True):
   for program, _ in programs(_TUTORIAL)[:_CONTINUE.get(page, 0)]:
     execute(program)
   for program, expected in programs(page):
-    if pools or not re.search(_POOL, program):
-      yield expected, execute(program)
+    yield expected, execute(program)
