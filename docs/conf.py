@@ -4,7 +4,7 @@
 
 import adanet
 
-project = "adanet.distributed"
+project = "adanet"
 author = "The adanet.distributed Authors"
 project_copyright = "2026, " + author
 release = adanet.__version__
@@ -33,7 +33,7 @@ napoleon_numpy_docstring = False
 html_theme = "furo"
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
-html_title = "adanet.distributed " + release
+html_title = "adanet " + release
 html_show_sourcelink = False
 html_copy_source = False
 
