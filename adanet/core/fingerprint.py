@@ -1,21 +1,32 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The fingerprint of a search, in the model_dir, to recognize another search.
+"""Is it the same search? The one rule for every engine.
 
-For each subnetwork, the fingerprint counts the types of ops, and the constants,
-between the input and the output. So another activation under the same names is
-noticed. Names, variables, shapes and ops that change only the shape are left
-out, because they depend on the input. The graph for training and the frozen
-graph of a later iteration are two entries. Graphs are compared only if the same
-versions of the packages built them.
+The fingerprint of a search has the texts of the arguments, such as the head,
+the names of the builders, and a graph of each subnetwork: the types of ops, the
+constants and the shapes of the variables between the input and the output, each
+with a count. So another activation under the same names is noticed. Names, and
+ops that change only the shape, are left out, because names and shapes depend on
+the input. A subnetwork has a graph for training, and a frozen one to answer.
+Graphs are compared only if the same versions of the packages built them. Code
+that changes neither the arguments nor a graph is not noticed.
+
+The process that leads a search compares the search with `search.json` in the
+model_dir, warns of differences and writes the file. A worker of a cluster
+compares with the chief. On an executor the driver compares the graphs that the
+workers build.
 """
 
-import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+import collections
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
+from adanet import log as logging
 from adanet import tf_compat
 from adanet import version
+from adanet import waiting
 from adanet.core import scopes
+from adanet.tf_compat import files
 from adanet.tf_compat import runtime
 
 Graph = Dict[str, int]
@@ -24,53 +35,51 @@ _PLUMBING = frozenset([
     "BroadcastTo", "Cast", "CheckNumerics", "Const", "ExpandDims", "Fill",
     "Identity", "IdentityN", "OnesLike", "Placeholder",
     "PlaceholderWithDefault", "PreventGradient", "ReadVariableOp", "Reshape",
-    "Shape", "Squeeze", "StopGradient", "Tile", "Transpose", "Variable",
-    "VariableV2", "ZerosLike"])
+    "Shape", "Squeeze", "StopGradient", "Tile", "Transpose", "ZerosLike"])
+_VARIABLES = frozenset(["VarHandleOp", "Variable", "VariableV2"])
 
 _FROZEN = " frozen"  # In keys; no builder's name has a space.
+_SUBNETWORKS = "subnetworks"  # The argument of one iteration.
 
 
-def key(name: str, frozen: bool, training: bool, answers: bool) -> str:
+def key(name: str, training: bool) -> str:
   """Returns the key of a subnetwork's graph in `SearchFingerprint.graphs`.
 
   Args:
     name: str, the subnetwork's: "t0_linear".
-    frozen: whether the subnetwork is part of an earlier winner.
     training: whether the subnetwork is built as for training.
-    answers: whether the graph evaluates or predicts.
   """
-  if answers:
-    return name + _FROZEN + " to answer"
-  return name + _FROZEN * frozen + " in training" * (frozen and training)
+  return name if training else name + _FROZEN
 
 
-def _is_of_iteration(name, number):
-  return name.startswith(f"t{number}_") and _FROZEN not in name
+def _iteration(name):
+  return int(name[1:name.index("_")])
 
 
-def _is_frozen_before(name, number):
-  iteration = re.match(r"t(\d+)_.* ", name)
-  return iteration is not None and int(iteration.group(1)) < number
+def argument_differences(before: Mapping[str, str], now: Mapping[str, str],
+                         there: str = "before",
+                         here: str = "now") -> List[str]:
+  """Returns how arguments differ that both searches have.
+
+  Args:
+    before: dict from the name of an argument to the text of its value.
+    now: dict of the other search.
+    there: str, where the first search is.
+    here: str, where the other search is.
+  """
+  return [f"{name}: {text} {there}, {now[name]} {here}"
+          for name, text in before.items() if now.get(name, text) != text]
 
 
 class SearchFingerprint(NamedTuple):
-  """The fingerprint of a search.
+  """The fingerprint of a search; the content of `search.json`.
 
   Attributes:
-    head: str.
-    ensemblers: tuple of str.
-    ensemble_strategies: tuple of str.
-    max_iteration_steps: int or None.
-    max_iterations: int or None.
+    arguments: dict from the name of an argument to the text of its value.
     versions: dict from each package that builds graphs to its version.
-    graphs: dict from the key of a subnetwork to its ops; empty for one that is
-      known by name alone.
+    graphs: dict from the key of a subnetwork to its graph.
   """
-  head: str
-  ensemblers: Tuple[str, ...]
-  ensemble_strategies: Tuple[str, ...]
-  max_iteration_steps: Optional[int]
-  max_iterations: Optional[int] = None
+  arguments: Dict[str, str]
   versions: Dict[str, str] = {}
   graphs: Dict[str, Graph] = {}
 
@@ -80,67 +89,45 @@ class SearchFingerprint(NamedTuple):
     Args:
       resumes: whether the iteration has begun before.
     """
-    return self._replace(graphs={
+    arguments = dict(self.arguments)
+    if not (resumes and arguments.get(_SUBNETWORKS, "").startswith(
+        f"t{number}_")):
+      arguments.pop(_SUBNETWORKS, None)
+    return self._replace(arguments=arguments, graphs={
         name: graph for name, graph in self.graphs.items()
-        if _is_frozen_before(name, number) or
-        resumes and _is_of_iteration(name, number)})
+        if _iteration(name) < number + int(resumes)})
 
   def merged(self, now: "SearchFingerprint") -> "SearchFingerprint":
-    """Returns `now`, with graphs of this one that it does not have yet."""
+    """Returns `now`, with graphs of this one that it does not have yet.
+
+    Graphs for training of earlier iterations are not needed any more.
+    """
     if not self.is_of_same_versions(now):
       return now
-    known = {name: graph for name, graph in self.graphs.items()
-             if _FROZEN in name or name in now.graphs}
-    known.update({name: graph for name, graph in now.graphs.items()
-                  if graph or name not in known})
-    return now._replace(graphs=known)
+    trained = now.arguments.get(_SUBNETWORKS, "").split(", ")
+    kept = {name: graph for name, graph in self.graphs.items()
+            if _FROZEN in name or name in trained}
+    return now._replace(graphs={**kept, **now.graphs})
 
   def is_of_same_versions(self, other: "SearchFingerprint") -> bool:
     """Returns whether the graphs of both can be compared."""
     return all(self.versions[name] == other.versions[name]
                for name in self.versions.keys() & other.versions.keys())
 
-  def differences(self, now: "SearchFingerprint", number: int) -> List[str]:
-    """Returns how the search `now`, in iteration `number`, differs from this.
-    """
-    texts = []
-    for name in ("head", "ensemblers", "ensemble_strategies",
-                 "max_iteration_steps"):
-      before, after = (
-          _text(getattr(fingerprint, name)) for fingerprint in (self, now))
-      if before != after:
-        texts.append(f"{name}: {before} before, {after} now")
-    if now.max_iterations is not None and number >= now.max_iterations and (
-        self.max_iterations is None or
-        self.max_iterations > now.max_iterations):
-      texts.append(f"max_iterations: {self.max_iterations} before, "
-                   f"{now.max_iterations} now, and iteration {number} has "
-                   "begun")
-    before, after = (
-        sorted(name for name in fingerprint.graphs
-               if _is_of_iteration(name, number))
-        for fingerprint in (self, now))
-    if before and after and before != after:
-      texts.append("subnetworks: {} before, {} now".format(
-          ", ".join(before), ", ".join(after)))
-    return texts + self.graph_differences(now)
-
-  def graph_differences(self, now: "SearchFingerprint") -> List[str]:
+  def graph_differences(self, now: "SearchFingerprint", there: str = "before",
+                        here: str = "now") -> List[str]:
     """Returns the differences of the graphs that both have."""
+    if not self.is_of_same_versions(now):
+      return []
     names: Dict[str, List[str]] = {}
     for name in sorted(self.graphs.keys() & now.graphs.keys()):
       before, after = self.graphs[name], now.graphs[name]
-      if before and after and before != after and (
-          self.is_of_same_versions(now)):
+      if before != after:
         names.setdefault(
-            f"{_only(before, after)} before, {_only(after, before)} now",
+            f"{_only(before, after)} {there}, {_only(after, before)} {here}",
             []).append(name.partition(_FROZEN)[0])
-    return [f"graph of {', '.join(graphs)}: {text}"
+    return [f"graph of {', '.join(dict.fromkeys(graphs))}: {text}"
             for text, graphs in names.items()]
-
-
-def _text(value):
-  return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _only(graph, other):
@@ -161,17 +148,112 @@ def _described(value):
   return f"{type(value).__name__}({', '.join(arguments)})"
 
 
-def of(search: Any, max_iterations: Optional[int],
-       graphs: Mapping[str, Graph] = {}) -> SearchFingerprint:
-  """Returns the fingerprint of a search."""
-  return SearchFingerprint(
+def of(search: Any, iteration: Any = None) -> SearchFingerprint:
+  """Returns the fingerprint of a search.
+
+  Args:
+    search: `Search`.
+    iteration: `Iteration`, for the builders' names and the graphs; or None.
+  """
+  arguments = dict(
       head=_described(search.head),
-      ensemblers=tuple(sorted(map(_described, search.ensemblers))),
-      ensemble_strategies=tuple(sorted(map(_described, search.strategies))),
-      max_iteration_steps=search.max_iteration_steps,
-      max_iterations=max_iterations,
-      versions=dict(runtime.loaded_versions(), adanet=version.VERSION),
-      graphs=dict(graphs))
+      ensemblers=", ".join(sorted(map(_described, search.ensemblers))),
+      ensemble_strategies=", ".join(sorted(map(_described, search.strategies))),
+      max_iteration_steps=str(search.max_iteration_steps))
+  if iteration is not None:
+    arguments[_SUBNETWORKS] = ", ".join(sorted(
+        f"t{iteration.number}_{name}" for name in iteration.builder_names))
+  return SearchFingerprint(
+      arguments, dict(runtime.loaded_versions(), adanet=version.VERSION),
+      dict(iteration.graphs) if iteration is not None else {})
+
+
+# The file.
+
+
+def _path(model_dir):
+  return os.path.join(model_dir, "search.json")
+
+
+def read(model_dir: str) -> Optional[SearchFingerprint]:
+  """Returns the fingerprint of the search that trained; None if not known."""
+  return files.read_json(
+      _path(model_dir), SearchFingerprint, skips_unknown=True)
+
+
+def write(model_dir: str, fingerprint: SearchFingerprint) -> None:
+  files.write_json(_path(model_dir), SearchFingerprint, fingerprint)
+
+
+def write_answers(model_dir: str, search: Any, number: int,
+                  graphs: Mapping[str, Graph]) -> None:
+  """Adds the graphs of an iteration's networks that answer."""
+  before = read(model_dir)
+  if before is not None and before.is_of_same_versions(of(search)):
+    write(model_dir, before._replace(graphs={**before.graphs, **{
+        name: graph for name, graph in graphs.items()
+        if _iteration(name) == number}}))
+
+
+def _warn(model_dir, differences, what="training goes on",
+          remedy=", or another model_dir"):
+  if differences:
+    logging.warning(
+        "Another search trained the weights in model_dir %r, with which %s: "
+        "%s. If you did not mean this, use the search of before again%s.",
+        model_dir, what, "; ".join(differences), remedy)
+
+
+def warn_of_answer(model_dir: str, search: Any, iteration: Any) -> None:
+  """Warns if networks do not answer as they did when they were trained."""
+  before = read(model_dir)
+  if before is not None:
+    _warn(model_dir, before.graph_differences(of(search, iteration)),
+          "this search answers", remedy="")
+
+
+class FingerprintCheck:
+  """The search of an iteration, compared with the search before it."""
+
+  def __init__(self, model_dir: str, now: SearchFingerprint, number: int,
+               max_iterations: Optional[int], has_weights: bool = True,
+               resumes: bool = True):
+    """Warns if the search before was another one. Writes nothing yet.
+
+    Args:
+      number: int, the iteration's.
+      has_weights: whether training begins with weights of the search before.
+      resumes: whether these are of this iteration, too.
+    """
+    self._model_dir = model_dir
+    self._now = now
+    before = read(model_dir) if has_weights else None
+    self._before = (before or now).at(number, resumes)
+    differences = argument_differences(self._before.arguments, now.arguments)
+    if before and max_iterations is not None and number >= max_iterations:
+      differences.append(
+          f"max_iterations: {max_iterations} now, and iteration {number} has "
+          "begun")
+    _warn(model_dir, differences + self._before.graph_differences(now))
+
+  def write(self, timeout_secs: float,
+            graphs: Mapping[str, Graph] = {}) -> None:
+    """Writes the fingerprint, when the weights are restored.
+
+    Args:
+      timeout_secs: float, how long to wait for space on the disk.
+      graphs: further graphs, of other processes. Differences are warned of.
+    """
+    new = {name: graph for name, graph in graphs.items()
+           if name not in self._now.graphs}
+    _warn(self._model_dir, self._before.graph_differences(
+        self._now._replace(graphs=new)))
+    self._now = self._now._replace(graphs={**self._now.graphs, **new})
+    merged = self._before.merged(self._now)
+    if merged != read(self._model_dir):
+      waiting.wait_until_space(
+          lambda: write(self._model_dir, merged),
+          waiting.Wait(timeout_secs, "free some space"), self._model_dir)
 
 
 # The graph of a subnetwork.
@@ -183,7 +265,7 @@ def num_ops() -> int:
 
 
 def ops(outputs: Any, first: int) -> Graph:
-  """Returns how often each type of op is on the way to some tensors.
+  """Counts the types of ops, and variables, on the way to some tensors.
 
   Args:
     outputs: nested structure of tensors.
@@ -193,13 +275,16 @@ def ops(outputs: Any, first: int) -> Graph:
   graph = tf_compat.v1.get_default_graph()
   new = {op.name for op in graph.get_operations()[first:]}
 
-  def find_new_ops(tensors):
-    return [tensor.op for tensor in tensors if tensor.op.name in new]
+  def find_ops(tensors):
+    # A variable may be shared with an earlier subnetwork.
+    return [tensor.op for tensor in tensors
+            if tensor.op.type in _VARIABLES or
+            tensor.op.name in new and _is_float(tensor.dtype)]
 
   ancestors = scopes.ancestors(
-      find_new_ops(tensor for tensor in tf_compat.v1.nest.flatten(outputs)
-                   if isinstance(tensor, tf_compat.v1.Tensor)),
-      lambda op: find_new_ops(t for t in op.inputs if _is_float(t.dtype)))
+      [tensor.op for tensor in tf_compat.v1.nest.flatten(outputs)
+       if isinstance(tensor, tf_compat.v1.Tensor) and tensor.op.name in new],
+      lambda op: find_ops(op.inputs))
   kinds = [_kind(op.node_def) for op in ancestors]
   calls = [op.node_def for op in ancestors if any(
       argument.type == "func" for argument in op.op_def.attr)]
@@ -207,7 +292,8 @@ def ops(outputs: Any, first: int) -> Graph:
     within = scopes.nodes_within(graph)
     kinds += [_kind(node) for call in calls for node in within(call)
               if node is not call and _computes_floats(node)]
-  return {kind: kinds.count(kind) for kind in sorted(set(kinds) - _PLUMBING)}
+  counts = collections.Counter(kinds)
+  return {kind: counts[kind] for kind in sorted(counts.keys() - _PLUMBING)}
 
 
 def _kind(node):
@@ -216,6 +302,9 @@ def _kind(node):
   The shape of a constant may be that of the batch, so a constant of equal
   numbers is known by the number.
   """
+  if node.op in _VARIABLES:
+    shape = node.attr["shape"].shape
+    return f"variable {[dimension.size for dimension in shape.dim]}"
   if node.op == "Const":
     value = tf_compat.v1.make_ndarray(node.attr["value"].tensor)
     if value.size and (value == value.flat[0]).all():

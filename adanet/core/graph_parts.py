@@ -216,9 +216,8 @@ class GraphParts:
           frozen=frozen and not (replicated and self.task.training),
           training=training)
     subnetwork = spec.subnetwork
-    self.graphs[fingerprint.key(
-        name, frozen, training, not self.task.training)] = fingerprint.ops(
-            [subnetwork.last_layer, subnetwork.logits], first)
+    self.graphs[fingerprint.key(name, training)] = fingerprint.ops(
+        [subnetwork.last_layer, subnetwork.logits], first)
     return spec
 
   def ensemble(self, combined: ensembles.Combination, ensembler: Any,

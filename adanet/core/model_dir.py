@@ -32,7 +32,6 @@ from adanet import tf_compat
 from adanet.core import architecture as architecture_lib
 from adanet.core import checkpoints
 from adanet.core import events
-from adanet.core import fingerprint as fingerprint_lib
 from adanet.tf_compat import files
 
 # Ours, and TensorFlow's before it renames them: the parts of a checkpoint,
@@ -116,23 +115,6 @@ class ModelDir:
                          architecture: architecture_lib.Architecture) -> None:
     files.write_text(
         self.architecture_path(iteration_number), architecture.to_json())
-
-  # The search.
-
-  @property
-  def _search_path(self):
-    return os.path.join(self._path, "search.json")
-
-  def fingerprint(self) -> Optional[fingerprint_lib.SearchFingerprint]:
-    """Returns the fingerprint of the search; None if it is not known."""
-    return files.read_json(
-        self._search_path, fingerprint_lib.SearchFingerprint,
-        skips_unknown=True)
-
-  def write_fingerprint(
-      self, fingerprint: fingerprint_lib.SearchFingerprint) -> None:
-    files.write_json(
-        self._search_path, fingerprint_lib.SearchFingerprint, fingerprint)
 
   # Checkpoints.
 

@@ -15,14 +15,15 @@ from typing import Sequence, Tuple
 
 from adanet import log as logging
 from adanet.core import event_files
+from adanet.core import fingerprint
 from adanet.engines import lock
 from adanet.progress import reporter
 from adanet.training import candidates as candidates_lib
-from adanet.training import fingerprint_check
 from adanet.training import fitting
 from adanet.training import held_out_pass
 from adanet.training import merge_checkpoints
 from adanet.training import recorded_logits
+from adanet.training import recording
 from adanet.training import setup as setup_lib
 from adanet.training import signals
 from adanet.training import trained as trained_lib
@@ -130,8 +131,11 @@ class Engine(abc.ABC):
       logits = held_out_pass.completed(
           self.setup, number, checkpoint, recorded)
       fits = fitting.fits(self.setup, candidates, logits)
-      recorded_logits.keep(self.setup.model_dir.path, logits)
-      fingerprint_check.note(self.setup, number, logits.graphs)
+      model_dir = self.setup.model_dir.path
+      recorded_logits.keep(model_dir, logits)
+      recording.write_or_warn(
+          lambda graphs: fingerprint.write_answers(
+              model_dir, self.setup.search, number, graphs), logits.graphs)
       return fits
 
   def fits_at(self, number: int, checkpoint: Optional[str]
@@ -171,14 +175,12 @@ class Engine(abc.ABC):
       number: int, the iteration.
       with_builders: whether to compare the builders of that iteration, too.
     """
-    if not with_builders:
-      fingerprint_check.FingerprintCheck(
-          self.setup, number, request.max_iterations)
-      return
-    with self.setup.graph(request.input_fn, "train", number) as built:
-      fingerprint_check.FingerprintCheck(
-          self.setup, number, request.max_iterations,
-          built.iteration.builder_names, built.iteration.graphs)
+    with (self.setup.graph(request.input_fn, "train", number)
+          if with_builders else contextlib.nullcontext()) as built:
+      fingerprint.FingerprintCheck(
+          self.setup.model_dir.path, fingerprint.of(
+              self.setup.search, built and built.iteration),
+          number, request.max_iterations)
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
     """Tells the other tasks that there is nothing to train.

@@ -11,12 +11,12 @@ from adanet import tf_compat
 from adanet.core import ensembles
 from adanet.core import evaluator as evaluator_lib
 from adanet.core import event_files
+from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
 from adanet.core import metrics as metrics_lib
 from adanet.engines import local
 from adanet.search import search_files
 from adanet.training import candidates as candidates_lib
-from adanet.training import fingerprint_check
 from adanet.training import fitting
 from adanet.training import recording
 from adanet.training import runs
@@ -101,7 +101,8 @@ class BestEnsemble:
   def open_session(self, built: setup_lib.BuiltGraph) -> sessions.OpenSession:
     """Opens a session on a graph of `setup`; see `SearchSetup.open_session`."""
     self._take_later()
-    fingerprint_check.warn_of_answer(self.setup, built.iteration.graphs)
+    fingerprint.warn_of_answer(
+        self.setup.model_dir.path, self.setup.search, built.iteration)
     winner = self._winner
     if winner is None or not winner.variables:
       return self.setup.open_session(built, self.checkpoint, None)

@@ -11,12 +11,12 @@ from adanet import waiting
 from adanet.core import checkpoints
 from adanet.core import event_files
 from adanet.core import events
+from adanet.core import fingerprint
 from adanet.core import model_dir as model_dir_lib
 from adanet.core import user_input
 from adanet.tf_compat import checkpoint_file
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
-from adanet.training import fingerprint_check
 from adanet.training import input_position
 from adanet.training import loop as loop_lib
 from adanet.training import merge_checkpoints
@@ -192,16 +192,16 @@ class IterationTraining:
     self.initializers = sessions.Initializers(
         restorer, self.iteration.local_init_ops, built.initializers, load)
 
-  _fingerprint_check: Optional[fingerprint_check.FingerprintCheck] = None
+  _fingerprint_check: Optional[fingerprint.FingerprintCheck] = None
   _chief_saver: Optional[saving.CheckpointSaver] = None
 
   def _prepare_chief(self):
     """Makes the chief's own objects; returns its `Restorer`, or None."""
     setup, start = self._setup, self._start
     if self._task.folder is None:
-      self._fingerprint_check = fingerprint_check.FingerprintCheck(
-          setup, start.number, self._training.request.max_iterations,
-          self.iteration.builder_names, self.iteration.graphs,
+      self._fingerprint_check = fingerprint.FingerprintCheck(
+          setup.model_dir.path, fingerprint.of(setup.search, self.iteration),
+          start.number, self._training.request.max_iterations,
           has_weights=start.checkpoint is not None,
           resumes=not start.starts_iteration)
     _warn_of_hooks_left_out(self.iteration, self._ops)

@@ -60,6 +60,7 @@ from typing import Any, ContextManager, Dict, Iterator, List, Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
+from adanet.core import fingerprint
 from adanet.engines import engine
 from adanet.engines import lock
 from adanet.engines.cluster import announcements
@@ -270,7 +271,7 @@ class ChiefEngine(engine.Engine):
         builders=builders, num_workers=config.num_worker_replicas,
         num_ps=config.num_ps_replicas, strategy=repr(self.setup.placement),
         max_steps=self._training.request.max_steps,
-        measured=measured, search=generation_lib.search_of(self.setup))
+        measured=measured, search=fingerprint.of(self.setup.search).arguments)
 
   def _announce(self, job_state):
     """Writes a job state, and tells the boards that there is another one."""

@@ -11,12 +11,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
+from adanet.core import fingerprint
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines import engine
 from adanet.engines.cluster import announcements
 from adanet.engines.cluster import chief
 from adanet.engines.cluster import connection
-from adanet.engines.cluster import generation
 from adanet.engines.cluster import jobs
 from adanet.testing import builders
 from adanet.testing import searches
@@ -112,6 +112,7 @@ class ChiefTest(parameterized.TestCase):
       ("first_of_an_iteration", {}, _READY, (8, False),
        dict(starts_iteration=True)),
       ("another_iteration", dict(iteration=0), _READY, (8, False)),
+      ("another_head", dict(search={"head": "Head()"}), _READY, (8, False)),
       ("other_servers", dict(num_ps=1), _READY, (8, False)),
       ("server_without_variables", {}, announcements.GenerationStatus(7, 0),
        (8, False)),
@@ -122,8 +123,7 @@ class ChiefTest(parameterized.TestCase):
       strategy=distributed.RoundRobinStrategy()):
     job_state = jobs.JobState(
         "job", 7, 1, ("a",), 1, 0, repr(strategy), None,
-        search=generation.search_of(setup_lib.SearchSetup(
-            _SEARCH, None, None, strategy)))
+        search=fingerprint.of(_SEARCH).arguments)
     self.assertEqual(expected, self._begin(
         change if change is None else job_state._replace(**change), status,
         strategy, **start or {}))

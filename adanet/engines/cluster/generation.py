@@ -107,13 +107,6 @@ def may_take_over(job_state: jobs.JobState, now: jobs.JobState) -> bool:
       reason="", written=0.) == now._replace(reason="", written=0.)
 
 
-def search_of(setup: setup_lib.SearchSetup) -> Dict[str, str]:
-  """Returns what all tasks must have alike; see `JobState`."""
-  of_search = fingerprint.of(setup.search, None)
-  return {name: str(getattr(of_search, name)) for name in (
-      "head", "ensemblers", "ensemble_strategies", "max_iteration_steps")}
-
-
 class Generation:
   """The part of a generation's training that the chief and workers share.
 
@@ -163,20 +156,32 @@ class Generation:
   def check_search(self, job_state: jobs.JobState,
                    iteration: iteration_lib.Iteration) -> None:
     """Checks that this task has the search, and the builders, of the chief."""
-    own = search_of(self._setup)
-    for name, value in job_state.search.items():
-      if own.get(name, value) != value:
-        raise ValueError(
-            f"iteration {iteration.number}: {name} is {own[name]} on "
-            f"{self._connection.name}, and {value} on the chief: start all "
-            "tasks again, with the same program")
-    if iteration.builder_names != job_state.builders:
+    own = fingerprint.of(self._setup.search).arguments
+    differences = fingerprint.argument_differences(
+        dict(job_state.search, builders=", ".join(job_state.builders)),
+        dict(own, builders=", ".join(iteration.builder_names)),
+        "on the chief", f"on {self._connection.name}")
+    if differences:
       raise ValueError(
-          f"iteration {iteration.number}: subnetwork_generator makes the "
-          f"builders {list(iteration.builder_names)} on "
-          f"{self._connection.name}, and {list(job_state.builders)} on the "
-          "chief: it must make the same on all tasks, and again after a "
-          "restart")
+          f"iteration {iteration.number}: {'; '.join(differences)}. Start all "
+          "tasks again, with the same program. subnetwork_generator must make "
+          "the same builders on each task, also after a restart")
+
+  def warn_of_graphs(self, iteration: iteration_lib.Iteration) -> None:
+    """Warns if this task builds another network than the chief.
+
+    Call it when the chief has given the variables their values: the chief
+    writes the fingerprint before.
+    """
+    of_chief = fingerprint.read(self._setup.model_dir.path)
+    differences = of_chief and of_chief.graph_differences(
+        fingerprint.of(self._setup.search, iteration), "on the chief",
+        f"on {self._connection.name}")
+    if differences:
+      logging.warning(
+          "Iteration %d: %s. Start all tasks again, with the same program. "
+          "Networks may differ only where layers choose ops for a GPU.",
+          iteration.number, "; ".join(differences))
 
   def raise_if_final(self, error: Exception,
                      it: trainer.IterationTraining) -> None:

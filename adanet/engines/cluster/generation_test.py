@@ -9,11 +9,13 @@ import contextlib
 import types
 from unittest import mock
 
+from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import distributed
 from adanet import tf_compat
 from adanet import waiting
+from adanet.core import fingerprint
 from adanet.core import model_dir as model_dir_lib
 from adanet.distributed import placement
 from adanet.engines.cluster import chief_client
@@ -96,10 +98,10 @@ class GenerationTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (dict(search={"max_iteration_steps": "20"}),
-       "^iteration 0: max_iteration_steps is 10 on worker:1, and 20 on the "
-       "chief: start all tasks again, with the same program$"),
-      (dict(builders=("b",)), r"subnetwork_generator makes the builders "
-       r"\['a'\] on worker:1, and \['b'\] on the chief"),
+       "^iteration 0: max_iteration_steps: 20 on the chief, 10 on worker:1. "
+       "Start all tasks again, with the same program.*$"),
+      (dict(builders=("b",)), "^iteration 0: builders: b on the chief, a on "
+       "worker:1.*subnetwork_generator must make the same builders"),
       ({}, None), (dict(search={}), None), (dict(search={"later": "1"}), None))
   def test_check_search(self, changes, message):
     setup = mock.Mock(search=searches.make([], 10))
@@ -108,11 +110,36 @@ class GenerationTest(parameterized.TestCase):
     generation._connection.name = "worker:1"
     state = jobs.JobState(
         "job", 1, 0, ("a",), 2, 1, "", None,
-        search=generation_lib.search_of(setup))._replace(**changes)
+        search=fingerprint.of(setup.search).arguments)._replace(**changes)
     with contextlib.nullcontext() if message is None else (
         self.assertRaisesRegex(ValueError, message)):
       generation.check_search(
           state, types.SimpleNamespace(number=0, builder_names=("a",)))
+
+  @parameterized.parameters(
+      ({"t0_a": {"Relu": 1}}, []), ({}, []),
+      ({"t0_a": {"Tanh": 1}},
+       ["Iteration 0: graph of t0_a: 1 Tanh on the chief, 1 Relu on worker:1. "
+        "Start all tasks again, with the same program. "]))
+  def test_warn_of_graphs(self, graphs, expected):
+    setup = mock.Mock(search=searches.make([], 10))
+    setup.model_dir.path = self.create_tempdir().full_path
+    generation = generation_lib.Generation(
+        setup, mock.Mock(), mock.Mock(), 0, 1)
+    generation._connection.name = "worker:1"
+
+    def warn():
+      with self.assertLogs(level="WARNING") as logs:
+        logging.warning("assertLogs wants one.")
+        generation.warn_of_graphs(types.SimpleNamespace(
+            number=0, builder_names=("a",), graphs={"t0_a": {"Relu": 1}}))
+      return [line.split(":", 2)[2].partition("Networks")[0]
+              for line in logs.output[1:]]
+
+    self.assertEmpty(warn())  # The chief has written no fingerprint.
+    fingerprint.write(setup.model_dir.path, fingerprint.of(
+        setup.search)._replace(graphs=graphs))
+    self.assertEqual(expected, warn())
 
   def _sleep(self, secs):
     self._now += secs

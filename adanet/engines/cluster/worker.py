@@ -127,6 +127,8 @@ class Worker:
                   wait_for=peers.wait_until_trained,
                   untrained=peers.untrained,
                   shares_ensembles=peers.share_ensembles), began))
+      client.wait_until_ready(generation)
+      work.warn_of_graphs(built.iteration)
       while True:
         client.wait_until_ready(generation)
         try:

@@ -52,6 +52,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 from adanet import log as logging
 from adanet.core import checkpoints
 from adanet.core import events
+from adanet.core import fingerprint
 from adanet.core import iteration as iteration_lib
 from adanet.core import parts as parts_lib
 from adanet.core import selection
@@ -64,7 +65,6 @@ from adanet.history import store
 from adanet.tf_compat import checkpoint_file
 from adanet.training import candidates as candidates_lib
 from adanet.training import ending as ending_lib
-from adanet.training import fingerprint_check
 from adanet.training import merge_checkpoints
 from adanet.training import recorded_logits as logits_lib
 from adanet.training import recording
@@ -92,12 +92,29 @@ def check_executor(executor: Any, config: Any) -> None:
         "Unset TF_CONFIG to train on the executor")
 
 
+def result_arguments(setup: setup_lib.SearchSetup) -> Dict[str, str]:
+  """Returns the texts of what the results of parts depend on.
+
+  Functions are known by their names.
+  """
+  def text(value):
+    return str(value) if isinstance(value, (str, int, float)) else getattr(
+        value, "__qualname__", type(value).__qualname__)
+
+  evaluator = setup.rules.evaluator
+  values = [evaluator, setup.search.metric_fn, setup.search.adanet_loss_decay,
+            setup.report_materializer] + [
+                getattr(evaluator, name, None)
+                for name in ("input_fn", "metric_name", "steps")]
+  return dict(fingerprint.of(setup.search).arguments,
+              evaluation=", ".join(map(text, values)))
+
+
 class ExecutorEngine(engine.Engine):
   """Has the parts of an iteration trained and evaluated by an executor."""
 
   _training: trainer.Training
   _search: bytes
-  _digest: str
 
   def __init__(self, setup: setup_lib.SearchSetup, executor: Any):
     """Checks the executor.
@@ -126,7 +143,6 @@ class ExecutorEngine(engine.Engine):
           "checkpoints. Say how often in a RunConfig, by "
           "save_checkpoints_steps or save_checkpoints_secs")
     self._search = part_lib.pickle_search(self.setup, request)
-    self._digest = part_lib.search_digest(self._search)
     with self.opened_here(request) as self._training:
       yield self._training
 
@@ -234,7 +250,8 @@ class ExecutorEngine(engine.Engine):
         request.max_steps))
     files = self._files(start.number)
     driver = request.retry_until_space(
-        lambda: files.begin(start.checkpoint, self._search, self._digest),
+        lambda: files.begin(
+            start.checkpoint, self._search, result_arguments(setup)),
         setup.model_dir.path)
     any_part = part_lib.PartRequest(
         (), len(parts), is_first=False, may_be_late=True,
@@ -286,16 +303,10 @@ class ExecutorEngine(engine.Engine):
     """
     request = self._training.request
     has_begun = any(files.attempts(part) for part in parts)
-    if has_begun and len(files.drivers()) == 1 and (
-        not self.setup.rules.evaluator):
-      logging.warning(
-          "Iteration %d: another search has begun it, and its parts keep what "
-          "they have trained. Without an evaluator, they are compared by "
-          "moving averages, in which the losses of that search count, too.",
-          start.number)
-    check = fingerprint_check.FingerprintCheck(
-        self.setup, start.number, request.max_iterations,
-        iteration.builder_names, iteration.graphs,
+    check = fingerprint.FingerprintCheck(
+        self.setup.model_dir.path,
+        fingerprint.of(self.setup.search, iteration), start.number,
+        request.max_iterations,
         has_weights=start.checkpoint is not None or has_begun,
         resumes=has_begun or not start.starts_iteration)
     done = tuple(name for part in parts for name in part

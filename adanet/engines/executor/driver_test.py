@@ -26,6 +26,7 @@ from adanet.testing import level
 from adanet import tf_compat
 from adanet import waiting
 from adanet.core import events
+from adanet.engines.executor import driver
 from adanet.engines.executor import execution
 from adanet.history import store
 from adanet.progress import reporter
@@ -36,6 +37,7 @@ from adanet.testing import searches
 from adanet.testing import variables
 from adanet.tf_compat import files
 from adanet.training import runs
+from adanet.training import setup as setup_lib
 import numpy as np
 
 
@@ -170,6 +172,39 @@ class _ForkingWithMultiprocessing(_Here):
     finally:
       worker.kill()
       worker.join()
+
+
+def _zero():
+  return 0
+
+
+class ResultArgumentsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ({}, {}, True), (dict(generator=None), dict(patience=3), True),
+      (dict(metric_fn=_zero), {}, False),
+      (dict(adanet_loss_decay=.99), {}, False),
+      (dict(max_iteration_steps=5), {}, False),
+      ({}, dict(evaluator=adanet.Evaluator(_shuffled)), False))
+  def test_result_arguments(self, search, rules, is_same):
+    setup = setup_lib.SearchSetup(searches.make([], 4), None, None, None)
+    self.assertEqual(is_same, driver.result_arguments(setup) == (
+        driver.result_arguments(setup._replace(
+            search=setup.search._replace(**search),
+            rules=setup_lib.Rules(**rules)))))
+
+  def test_evaluators(self):
+    texts = {
+        driver.result_arguments(setup_lib.SearchSetup(
+            searches.make([]), None, None, None,
+            setup_lib.Rules(adanet.Evaluator(**arguments))))["evaluation"]
+        for arguments in [
+            dict(input_fn=_shuffled), dict(input_fn=_zero),
+            dict(input_fn=_shuffled, metric_name="loss"),
+            dict(input_fn=_shuffled, steps=1),
+            dict(input_fn=functools.partial(_shuffled)),
+            dict(input_fn=functools.partial(_zero))]}  # Has no name.
+    self.assertLen(texts, 5)
 
 
 class DriverTest(parameterized.TestCase):

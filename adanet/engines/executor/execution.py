@@ -15,12 +15,12 @@ from typing import Any, Dict, Optional, Set
 
 from adanet import log as logging
 from adanet.core import events
+from adanet.core import fingerprint
 from adanet.core import parts as parts_lib
 from adanet.core import selection
 from adanet.core import user_input
 from adanet.engines.executor import part as part_lib
 from adanet.engines.executor import part_files
-from adanet.training import fingerprint_check
 from adanet.training import trainer
 
 _MAX_LOSSES = 5  # How often an executor may lose a part.
@@ -77,7 +77,7 @@ class Execution:
   def __init__(self, executor: Any, training: trainer.Training,
                files: part_files.PartFiles,
                part_requests: Dict[parts_lib.Part, part_lib.PartRequest],
-               number: int, check: fingerprint_check.FingerprintCheck):
+               number: int, check: fingerprint.FingerprintCheck):
     """Begins nothing yet.
 
     Args:

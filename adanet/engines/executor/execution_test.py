@@ -148,7 +148,7 @@ class ExecutionTest(parameterized.TestCase):
     self.enter_context(mock.patch.object(execution, "_POLL_SECS", .02))
     self._model_dir = self.create_tempdir().full_path
     self._files = part_files.PartFiles(self._model_dir, 0)
-    self._driver = self._files.begin(None, b"", "")
+    self._driver = self._files.begin(None, b"", {})
     self._stops = signals.StopRequests()
     self._events = []
     self._graphs = _Graphs()

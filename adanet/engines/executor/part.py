@@ -16,16 +16,11 @@ It raises nothing: an error of an executor is then the executor's own.
 """
 
 import enum
-import hashlib
-import io
 import multiprocessing
 import os
-import pickletools
-import re
-import sys
 import time
 import traceback
-from typing import Any, Mapping, NamedTuple, Optional, Tuple
+from typing import Mapping, NamedTuple, Optional, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -55,8 +50,6 @@ _LOOK_SECS = .5  # Between two looks at whether to stop.
 # TensorFlow's DEFAULT_GRAPH_SEED, an op that has a seed of its own does as in a
 # graph that has none.
 _SEED_OF_NONE = 87654321
-# cloudpickle gives one by chance to each class that it pickles by its content.
-_CHANCE_ID = re.compile(r"[0-9a-f]{32}")
 SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
@@ -347,9 +340,6 @@ def pickle_search(
     setup: setup_lib.SearchSetup, request: trainer.Request) -> bytes:
   """Returns a search as bytes, which a driver sends to its workers.
 
-  They are two pickles. The first one has all that figures depend on: builders,
-  input, hooks, rules. The second one has the rest: folders, limits, placement.
-
   Args:
     setup: `SearchSetup`.
     request: `Request`. Its saving listeners stay here.
@@ -359,17 +349,13 @@ def pickle_search(
   """
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
-  of_model, rest_of_model = _split(
-      setup, "search", "rules", "report_materializer")
-  of_request, rest_of_request = _split(
-      request._replace(saving_listeners=()), "input_fn", "hooks")
   try:
-    return (cloudpickle.dumps((of_model, of_request)) +
-            cloudpickle.dumps((rest_of_model, rest_of_request)))
+    return cloudpickle.dumps((setup, request._replace(saving_listeners=())))
   except Exception as error:  # pylint: disable=broad-except
     values = dict(
         setup.search._asdict(), report_materializer=setup.report_materializer,
-        config=setup.config, **of_request, **setup.rules._asdict())
+        config=setup.config, input_fn=request.input_fn, hooks=request.hooks,
+        **setup.rules._asdict())
     for name, value in values.items():
       try:
         cloudpickle.dumps(value)
@@ -383,56 +369,9 @@ def pickle_search(
         f"{error}") from error
 
 
-def _split(values, *names):
-  """Returns the fields with some names, and the others."""
-  others = values._asdict()
-  return {name: others.pop(name) for name in names}, others
-
-
 def unpickle_search(
     data: bytes) -> Tuple[setup_lib.SearchSetup, trainer.Request]:
   """Returns the search that `pickle_search` was called with."""
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
-  file = io.BytesIO(data)
-  setup, request = (dict(fields, **others) for fields, others in zip(
-      cloudpickle.load(file), cloudpickle.load(file)))
-  return setup_lib.SearchSetup(**setup), trainer.Request(**request)
-
-
-def search_digest(data: bytes) -> str:
-  """Returns a text that is the same in another process for the same figures.
-
-  It changes with what `pickle_search` was given, and with the files of the
-  modules that this names, but not with the files which those import. The order
-  of a set of strings is another one in each process, and then so is the text.
-
-  Args:
-    data: of `pickle_search`.
-  """
-  result = hashlib.sha256()
-  modules = set()
-  for opcode, value, _ in pickletools.genops(data):  # Of the first pickle.
-    if isinstance(value, str):
-      if _CHANCE_ID.fullmatch(value):
-        continue
-      if value in sys.modules:
-        modules.add(value)
-    result.update(opcode.name.encode())
-    result.update(value if isinstance(value, (bytes, bytearray)) else
-                  repr(value).encode())
-  for name in sorted(modules - {"__main__"}):  # It is pickled by its content.
-    result.update(_source(sys.modules[name]))
-  return result.hexdigest()
-
-
-def _source(module: Any) -> bytes:
-  """Returns the text of a module; none for one that is not of Python."""
-  path = getattr(module, "__file__", None) or ""
-  if not path.endswith(".py"):
-    return b""
-  try:
-    with open(path, "rb") as f:
-      return f.read()
-  except OSError:  # It is in an archive.
-    return b""
+  return cloudpickle.loads(data)

@@ -45,12 +45,12 @@ class _StartFile(NamedTuple):
   Attributes:
     driver: str, an id of the driver that asks for the parts now.
     checkpoint: str, the name of the checkpoint from which they began, or None.
-    digest: str, that of the driver's search; see `part.search_digest`.
+    arguments: dict, see `PartFiles.begin`.
     before: tuple of str, the ids of drivers before that asked for the same.
   """
   driver: str
   checkpoint: Optional[str]
-  digest: str = ""
+  arguments: Dict[str, str] = {}
   before: Tuple[str, ...] = ()
 
 
@@ -129,7 +129,7 @@ class PartFiles:
   # The driver's.
 
   def begin(self, checkpoint: Optional[str], search: bytes,
-            digest: str) -> str:
+            arguments: Mapping[str, str]) -> str:
     """Makes the folder, for this driver.
 
     Parts that began from another checkpoint, and other iterations, go. Results
@@ -138,7 +138,8 @@ class PartFiles:
     Args:
       checkpoint: str, the prefix of the parts' first checkpoint, or None.
       search: bytes, of `part.pickle_search`.
-      digest: str, of `part.search_digest`.
+      arguments: dict with the texts of what results depend on; see
+        `SearchFingerprint`.
 
     Returns:
       The id of this driver.
@@ -153,11 +154,11 @@ class PartFiles:
         gfile.remove(os.path.join(self._path, file))
     driver = uuid.uuid4().hex
     before: Tuple[str, ...] = ()
-    if start is not None and start.digest == digest:
+    if start is not None and start.arguments == arguments:
       before = start.before + (start.driver,)
     files.write_bytes(self._search_path(driver), search)
     files.write_json(self._start_path, _StartFile,
-                     _StartFile(driver, name, digest, before))
+                     _StartFile(driver, name, dict(arguments), before))
     return driver
 
   def drivers(self) -> Tuple[str, ...]:

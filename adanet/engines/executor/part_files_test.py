@@ -41,29 +41,29 @@ class PartFilesTest(parameterized.TestCase):
       (_Ending.TIME_IS_UP, None, None, False),
       (_Ending.STOP_ASKED, None, None, False))
   def test_result(self, ending, trained_to, max_steps, is_for_next):
-    first = self._files.begin(None, b"", "mean")
+    first = self._files.begin(None, b"", {"evaluator": "mean"})
     self.assertIsNone(self._files.result(_PART, first, max_steps))
     result = parts.result(first, ending, max_steps=trained_to)
     self._files.write_result(_PART, result)
     self.assertEqual(result, self._files.result(_PART, first, max_steps))
     for _ in range(2):
-      following = self._files.begin(None, b"", "mean")
+      following = self._files.begin(None, b"", {"evaluator": "mean"})
       self.assertEqual(result if is_for_next else None,
                        self._files.result(_PART, following, max_steps))
     self.assertIsNone(self._files.result(("a",), first, max_steps))
 
   def test_result_of_another_search(self):
-    first = self._files.begin(None, b"", "mean")
+    first = self._files.begin(None, b"", {"evaluator": "mean"})
     attempt = self._files.new_attempt(_PART)
     self._files.write_result(_PART, parts.result(first))
-    second = self._files.begin(None, b"", "median")
+    second = self._files.begin(None, b"", {"evaluator": "median"})
     self.assertIsNone(self._files.result(_PART, second, None))
     self.assertEqual([attempt], self._files.attempts(_PART))
     # A worker of the first one has not seen yet that there is another.
     result = parts.result(second)
     self._files.write_result(_PART, result)
     self.assertEqual(result, self._files.result(_PART, first, None))
-    third = self._files.begin(None, b"", "mean")
+    third = self._files.begin(None, b"", {"evaluator": "mean"})
     self.assertIsNone(self._files.result(_PART, third, None))
 
   @parameterized.parameters(True, False)
@@ -76,18 +76,18 @@ class PartFilesTest(parameterized.TestCase):
 
   @parameterized.parameters("stop", "search-1", "start.json")
   def test_builder_with_the_name_of_a_file(self, name):
-    driver = self._files.begin(None, b"search", "mean")
+    driver = self._files.begin(None, b"search", {"evaluator": "mean"})
     self._files.write_result((name,), parts.result(driver))
     self.assertTrue(self._files.is_wanted(driver))
     self.assertEqual([(name,)], self._files.begun([(name,), ("a",)]))
-    again = self._files.begin(None, b"search", "mean")
+    again = self._files.begin(None, b"search", {"evaluator": "mean"})
     self.assertIsNotNone(self._files.result((name,), again, None))
 
   def test_what_cannot_be_read_is_not_there(self):
     self._files.write_result(_PART, parts.result())
     self._files.write_progress(_PART, events.Progress(0, 1, {}, {}))
     self._files.write_graphs(_PART, "driver", {})
-    self._files.begin(None, b"", "mean")
+    self._files.begin(None, b"", {"evaluator": "mean"})
     for path in self._listed():
       os.truncate(os.path.join(self._model_dir, path), 1)
     self.assertIsNone(self._files.result(_PART, "driver", None))
@@ -104,13 +104,13 @@ class PartFilesTest(parameterized.TestCase):
       (None, "x/model.ckpt-4", False), ("x/model.ckpt-4", None, False),
       (None, None, True), ("x/model.ckpt-4", "moved/model.ckpt-4", True))
   def test_driver_after_another(self, first, second, is_kept):
-    old = self._files.begin(first, b"old", "mean")
+    old = self._files.begin(first, b"old", {"evaluator": "mean"})
     self._files.write_result(_PART, parts.result(old))
     part_files.PartFiles(self._model_dir, 7).new_attempt(_PART)
     self._files.ask_to_stop()
     self.assertEqual((True, False), (
         self._files.driver() == old, self._files.is_wanted(old)))
-    new = self._files.begin(second, b"new", "mean")
+    new = self._files.begin(second, b"new", {"evaluator": "mean"})
     self.assertEqual((True, False), (
         self._files.is_wanted(new), self._files.is_wanted(old)))
     self.assertEqual(b"new", self._files.search(new))
@@ -140,7 +140,7 @@ class PartFilesTest(parameterized.TestCase):
     self.assertEmpty(self._files.attempts(("a",)))
 
   def test_attempt_that_is_not_needed_any_more(self):
-    self._files.begin(None, b"", "mean")
+    self._files.begin(None, b"", {"evaluator": "mean"})
     attempt = self._files.new_attempt(_PART)
     self._files.remove_attempt(attempt)  # It is: it has the checkpoints.
     self.assertEqual([attempt], self._files.attempts(_PART))

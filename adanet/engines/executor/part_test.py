@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of when a worker trains a part, and of the search that it gets."""
 
-import importlib
 import os
-import subprocess
-import sys
-from typing import Any, Dict, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 from absl.testing import absltest
@@ -19,56 +16,12 @@ from adanet.core import selection
 from adanet.core import user_input
 from adanet.engines.executor import part
 from adanet.engines.executor import part_files
-from adanet.testing import level
 from adanet.testing import parts
-from adanet.testing import processes
 from adanet.training import setup as setup_lib
 from adanet.training import trainer
 import cloudpickle
 
 _End = part.PartEnd
-
-# It has a class of its own, which cloudpickle pickles by its content.
-_PROGRAM = """
-from adanet.engines.executor import part, part_test
-
-class Rule:
-  secs = {secs}
-
-print(part.search_digest(part_test.dumped(metric_fn=Rule)))
-"""
-
-
-def _read():
-  return "data"
-
-
-def _read_more():
-  return "more data"
-
-
-def dumped(model_dir: str = "/a", request: Any = None, rules: Any = None,
-           **search: Any) -> bytes:
-  """Returns a search as bytes.
-
-  Args:
-    model_dir: str.
-    request: dict of some of `Request`.
-    rules: dict of some of `Rules`.
-    **search: some of `Search`.
-  """
-  values: Dict[str, Any] = dict(
-      head=None, generator=["a", "b"], ensemblers=(), strategies=(),
-      metric_fn=None, max_iteration_steps=4, adanet_loss_decay=.9,
-      replicate_ensemble_in_training=False, debug=False,
-      enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
-      global_step_combiner_fn=sum, exports=None)
-  return part.pickle_search(
-      setup_lib.SearchSetup(
-          iteration.Search(**dict(values, **search)),
-          model_dir_lib.ModelDir(model_dir), None,
-          distributed.ReplicationStrategy(), setup_lib.Rules(**(rules or {}))),
-      trainer.Request(**dict(dict(input_fn=_read), **(request or {}))))
 
 
 class _Raises:
@@ -103,7 +56,7 @@ class PartTest(parameterized.TestCase):
 
   def _train(self, error=KeyError("trained"), **values):
     """Trains a part, of which an error is raised when it would begin."""
-    driver = self._files.begin(None, cloudpickle.dumps(_Raises(error)), "")
+    driver = self._files.begin(None, cloudpickle.dumps(_Raises(error)), {})
     return part.train(
         parts.request(self._model_dir, driver)._replace(**values))
 
@@ -147,7 +100,7 @@ class PartTest(parameterized.TestCase):
       self.assertEqual(expected, train_here.call_args[0][0].config.session_config)
 
   def test_part_that_is_done(self):
-    driver = self._files.begin(None, b"not read", "")
+    driver = self._files.begin(None, b"not read", {})
     self._files.write_result(("a",), parts.result(driver))
     self.assertEqual(
         part.PartOutcome(_End.DONE, worker=self._worker),
@@ -158,11 +111,11 @@ class PartTest(parameterized.TestCase):
     """Another driver may have removed what began from another checkpoint."""
     def evaluate(*unused_args):
       if not is_wanted:
-        self._files.begin("model.ckpt-4", b"another search", "")
+        self._files.begin("model.ckpt-4", b"another search", {})
       return parts.result(driver)
 
     model = mock.Mock(config=mock.Mock(session_config=None))
-    driver = self._files.begin(None, b"search", "")
+    driver = self._files.begin(None, b"search", {})
     with mock.patch.object(part, "_unpacked", return_value=(
         model, trainer.Request(None))), mock.patch.object(
             part.local, "train_here"), mock.patch.object(
@@ -173,7 +126,7 @@ class PartTest(parameterized.TestCase):
         is_wanted, self._files.result(("a",), driver, None) is not None)
 
   def test_part_that_another_driver_asked_for(self):
-    self._files.begin(None, b"not read", "")
+    self._files.begin(None, b"not read", {})
     self.assertEqual(part.PartOutcome(_End.STOPPED, worker=self._worker),
                      part.train(parts.request(self._model_dir, "lost")))
 
@@ -188,59 +141,24 @@ class PartTest(parameterized.TestCase):
 class PickledSearchTest(parameterized.TestCase):
 
   def test_loads(self):
-    setup, request = part.unpickle_search(dumped(
-        "/b", dict(input_fn=dict, hooks=("hook",), saving_listeners=("here",),
-                   max_steps=7),
-        dict(patience=3), metric_fn=len))
+    search = iteration.Search(
+        head=None, generator=["a"], ensemblers=(), strategies=(), metric_fn=len,
+        max_iteration_steps=4, adanet_loss_decay=.9,
+        replicate_ensemble_in_training=False, debug=False,
+        enable_ensemble_summaries=False, enable_subnetwork_summaries=False,
+        global_step_combiner_fn=sum, exports=None)
+    setup, request = part.unpickle_search(part.pickle_search(
+        setup_lib.SearchSetup(
+            search, model_dir_lib.ModelDir("/b"), None,
+            distributed.ReplicationStrategy(), setup_lib.Rules(patience=3)),
+        trainer.Request(dict, hooks=("hook",), saving_listeners=("here",),
+                        max_steps=7)))
     self.assertEqual(
         ("/b", 3, len, 4), (setup.model_dir.path, setup.rules.patience,
                             setup.search.metric_fn,
                             setup.search.max_iteration_steps))
     self.assertEqual(
         trainer.Request(dict, hooks=("hook",), max_steps=7), request)
-
-  @parameterized.parameters(
-      ({}, True),
-      (dict(model_dir="/b"), True),
-      (dict(request=dict(max_steps=9, max_seconds=3., deadline=8.)), True),
-      (dict(request=dict(saving_listeners=("here",))), True),
-      (dict(request=dict(input_fn=_read_more)), False),
-      (dict(request=dict(hooks=("hook",))), False),
-      (dict(rules=dict(evaluator="evaluator")), False),
-      (dict(generator=["b", "a"]), False),
-      (dict(adanet_loss_decay=.99), False),
-      (dict(max_iteration_steps=5), False))
-  @level.gate
-  def test_digest(self, other, is_same):
-    self.assertEqual(is_same, part.search_digest(dumped()) ==
-                     part.search_digest(dumped(**other)))
-
-  @level.gate
-  def test_digest_of_another_process(self):
-    def digest(secs):
-      return subprocess.run(
-          [sys.executable, "-c", _PROGRAM.format(secs=secs)], check=True,
-          stdout=subprocess.PIPE, env=processes.python_environment()).stdout
-
-    first = digest(1)
-    self.assertLen(first.split()[-1], 64)
-    self.assertEqual(first, digest(1))
-    self.assertNotEqual(first, digest(2))
-
-  def test_digest_of_a_module_that_was_edited(self):
-    folder = self.create_tempdir().full_path
-    path = os.path.join(folder, "its_own_module.py")
-    digests = []
-    sys.path.insert(0, folder)
-    self.addCleanup(sys.path.remove, folder)
-    for secs in (1, 1, 2):
-      with open(path, "w", encoding="utf-8") as f:
-        f.write(f"def secs():\n  return {secs}\n")
-      importlib.invalidate_caches()
-      module = importlib.import_module("its_own_module")
-      digests.append(part.search_digest(dumped(metric_fn=module.secs)))
-    self.assertEqual(digests[0], digests[1])
-    self.assertNotEqual(digests[1], digests[2])
 
 
 if __name__ == "__main__":
