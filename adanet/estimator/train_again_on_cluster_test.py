@@ -82,6 +82,7 @@ class TrainAgainOnClusterTest(absltest.TestCase):
     self.assertEqual([1, 0, 0], list(map(len, logs)), logs)
     self.assertRegex(logs[0][0], "graph of t0_a.*: none of these before, "
                      "1 Tanh now")
+    self.assertNotIn("Start all tasks again", job.log("worker:0"))
 
     # An executor of one process builds the same, and goes on.
     with self.assertLogs(logging.get_absl_logger(), "INFO") as logged:
