@@ -200,7 +200,7 @@ def _warn(model_dir, differences, what="training goes on",
   if differences:
     logging.warning(
         "Another search trained the weights in model_dir %r, with which %s: "
-        "%s. If you did not mean this, use the search of before again%s.",
+        "%s. If you did not mean this, use the earlier search again%s.",
         model_dir, what, "; ".join(differences), remedy)
 
 

@@ -355,7 +355,7 @@ class AnotherSearchTest(parameterized.TestCase):
       self.assertEmpty(self._train(steps=2, max_iterations=3, **arguments))
       self.assertEmpty(self._train(max_iterations=3))
 
-  @parameterized.parameters(False, True)
+  @parameterized.parameters(*level.first([(False,), (True,)]))
   def test_answers(self, is_fitted):
     """Where ensembles are fitted, training builds no earlier network."""
     arguments = {}

@@ -282,6 +282,20 @@ class DriverTest(parameterized.TestCase):
       self.assertEqual(alone.iterations[0].candidates, iteration.candidates)
 
   @level.gate
+  def test_activation_that_changes_when_a_part_is_done(self):
+    search = dict(names="ab", max_iterations=1)
+    model_dir = self.create_tempdir().full_path
+    with self.assertRaises(execution.ExecutorError):
+      self._train(_Breaking(1), model_dir, **search)
+    executor = _Here()
+    with self.assertLogs(level="WARNING") as logs, mock.patch.object(
+        tf_compat.v1.nn, "relu", tf_compat.v1.nn.tanh):
+      self._train(executor, model_dir, **search)
+    self.assertEqual(["b"], executor.trained)
+    line, = [line for line in logs.output if "Another search" in line]
+    self.assertIn(": graph of t0_a: 1 Relu before, 1 Tanh now.", line)
+
+  @level.gate
   def test_all_are_compared_on_the_same_examples_without_a_seed(self):
     def train(executor):
       searches.estimator(
