@@ -12,7 +12,6 @@ TensorBoard draws curves of equal tags from different folders in a common chart.
 """
 
 import os
-import socket
 import time
 from typing import Any, Dict, Mapping, Set
 
@@ -24,98 +23,46 @@ from google.protobuf import message
 import numpy as np
 
 _RETRY_SECS = 10.
-_FLUSH_SECS = 120.
-
-
-def _serialized(**fields):
-  """Returns an `Event` with the current time, as bytes."""
-  return tf_compat.v1.Event(
-      wall_time=time.time(), **fields).SerializeToString()
-
-
-class EventFile:
-  """A file of events that drops events when the disk is full.
-
-  So a full disk loses curves, and training continues. TensorFlow's `FileWriter`
-  writes in a thread. A full disk ends the thread with a traceback, or silently
-  on TensorFlow 1.15, where later writes then block forever.
-  """
-
-  def __init__(self, folder: str):
-    """Writes nothing yet."""
-    self._folder = folder
-    self._writer: Any = None
-    self._next_try = 0.
-    self._next_flush = 0.
-
-  def _path(self):
-    """Returns the path of a new file with a name as from TensorFlow."""
-    now = time.time()
-    return os.path.join(self._folder, (
-        f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}."
-        f"{int(now * 1000000000.0):020d}.{os.getpid()}"))
-
-  def _call(self, function):
-    """Calls a function with the writer, unless the disk is full."""
-    now = time.monotonic()
-    if now < self._next_try:
-      return
-    try:
-      if self._writer is None:
-        tf_compat.v1.io.gfile.makedirs(self._folder)
-        self._writer = tf_compat.v1.io.TFRecordWriter(self._path())
-        self._writer.write(_serialized(file_version="brain.Event:2"))
-        self._next_flush = 0.
-      function(self._writer)
-      if now >= self._next_flush:
-        self._writer.flush()
-        self._next_flush = now + _FLUSH_SECS
-    except (tf_compat.v1.errors.OpError, OSError) as error:
-      if not files.is_disk_full(error):
-        raise
-      logging.warning("Summaries of %s are lost: the disk is full.",
-                      self._folder)
-      self._writer = None  # The next writer starts another file.
-      self._next_try = now + _RETRY_SECS
-
-  def _add(self, step=0, **fields):
-    event = _serialized(step=step, **fields)
-    self._call(lambda writer: writer.write(event))
-
-  def start(self, global_step: int) -> None:
-    """Makes TensorBoard forget later steps from a stopped run."""
-    self._add(global_step, session_log=tf_compat.v1.SessionLog(
-        status=tf_compat.v1.SessionLog.START))
-
-  def add(self, summary: Any, global_step: int) -> None:
-    """Writes a `Summary` proto."""
-    self._add(global_step, summary=summary)
-
-  def add_graph(self, meta_graph: Any) -> None:
-    """Writes a `MetaGraphDef` and separately its `GraphDef`."""
-    self._add(graph_def=meta_graph.graph_def.SerializeToString())
-    self._add(meta_graph_def=meta_graph.SerializeToString())
-
-  def flush(self) -> None:
-    """Writes the events in memory."""
-    if self._writer is not None:
-      self._call(lambda writer: writer.flush())
-
-  def close(self) -> None:
-    """Closes the file."""
-    if self._writer is not None:
-      self._call(lambda writer: writer.flush())
-      self._writer = None
 
 
 class SummaryWriter:
-  """Writes summaries to the folders of a model_dir."""
+  """Writes summaries to the folders of a model_dir.
+
+  On a full disk, training continues and summaries are lost, with a warning. The
+  `FileWriter` of TensorFlow 1.15 raises no error: a full disk then loses all
+  later summaries of the process, without a warning.
+  """
 
   def __init__(self, model_dir: str) -> None:
     """Writes nothing yet."""
     self._model_dir = model_dir
-    self._writers: Dict[str, EventFile] = {}
+    self._writers: Dict[str, Any] = {}
     self._started: Set[str] = set()
+    self._next_try: Dict[str, float] = {}
+
+  def _open(self, path):
+    """Returns a `FileWriter` with a new file in a folder."""
+    with tf_compat.v1.Graph().as_default():  # Eager execution is an error.
+      # TensorFlow's name alone is the same for all writers of one second.
+      return tf_compat.v1.summary.FileWriter(
+          path, filename_suffix=f".{time.time_ns()}.{os.getpid()}")
+
+  def _call(self, folder, function):
+    """Calls a function with the writer of a folder, unless the disk is full."""
+    if time.monotonic() < self._next_try.get(folder, 0.):
+      return
+    path = os.path.join(self._model_dir, folder)
+    try:
+      if folder not in self._writers:
+        self._writers[folder] = self._open(path)
+      function(self._writers[folder])
+    # The writer raises a RuntimeError, and makedirs an OpError.
+    except (tf_compat.v1.errors.OpError, OSError, RuntimeError) as error:
+      if not files.is_disk_full(error):
+        raise
+      logging.warning("Summaries of %s are lost: the disk is full.", path)
+      self._writers.pop(folder, None)  # The next writer starts another file.
+      self._next_try[folder] = time.monotonic() + _RETRY_SECS
 
   def add(self, summary: scoped_summary.ScopedSummary, serialized: bytes,
           global_step: int) -> None:
@@ -127,11 +74,14 @@ class SummaryWriter:
       global_step: int, the step of the values.
     """
     folder = os.path.join(summary.namespace or "", summary.scope or "")
-    writer = self._writer(folder)
     if folder not in self._started:
       self._started.add(folder)
-      writer.start(global_step)
-    writer.add(summary.rename(serialized), global_step)
+      # TensorBoard then forgets later steps of a stopped run.
+      start = tf_compat.v1.SessionLog(status=tf_compat.v1.SessionLog.START)
+      self._call(folder, lambda writer: writer.add_session_log(
+          start, global_step))
+    proto = summary.rename(serialized)
+    self._call(folder, lambda writer: writer.add_summary(proto, global_step))
 
   def add_scalars(self, folder: str, values: Mapping[str, Any],
                   global_step: int) -> None:
@@ -147,28 +97,27 @@ class SummaryWriter:
     proto = tf_compat.v1.Summary()
     for tag in sorted(set(values) - {"global_step"}):
       _add_value(proto, tag, values[tag])
-    self._writer(folder).add(proto, global_step)
+    self._call(folder, lambda writer: writer.add_summary(proto, global_step))
 
   def add_graph(self, meta_graph: Any) -> None:
     """Writes a `MetaGraphDef` for TensorBoard to the model_dir."""
-    self._writer("").add_graph(meta_graph)
+    event = tf_compat.v1.Event(
+        wall_time=time.time(),
+        graph_def=meta_graph.graph_def.SerializeToString())
+    self._call("", lambda writer: writer.add_event(event))
+    self._call("", lambda writer: writer.add_meta_graph(meta_graph))
 
   def flush(self) -> None:
     """Writes the events in memory to the files."""
-    for writer in self._writers.values():
-      writer.flush()
+    for folder in list(self._writers):
+      self._call(folder, lambda writer: writer.flush())
 
   def close(self) -> None:
     """Closes all files. A later call of `add` opens new files."""
-    for writer in self._writers.values():
-      writer.close()
+    for folder in list(self._writers):
+      self._call(folder, lambda writer: writer.close())
     self._writers = {}
     self._started = set()
-
-  def _writer(self, folder):
-    if folder not in self._writers:
-      self._writers[folder] = EventFile(os.path.join(self._model_dir, folder))
-    return self._writers[folder]
 
 
 def _add_value(proto, tag, value):

@@ -7,9 +7,8 @@ for the same calls.
 """
 
 import glob
-import io
 import os
-import sys
+import time
 from unittest import mock
 
 from absl.testing import absltest
@@ -359,51 +358,39 @@ class SummaryWriterTest(parameterized.TestCase):
     self.assertContainsSubset(["graph_def", "meta_graph_def"], kinds)
 
 
-class _OnDisk(event_files.EventFile):
-  """Has no space, as long as a test says so."""
+class FullDiskTest(parameterized.TestCase):
 
-  is_full = True
-
-  def _path(self):
-    return "/dev/full" if self.is_full else super()._path()
-
-
-class EventFileTest(absltest.TestCase):
-
-  def _summary(self):
-    v1 = tf_compat.v1
-    return v1.Summary(value=[v1.Summary.Value(tag="a", simple_value=1.)])
-
-  @mock.patch.object(event_files, "_RETRY_SECS", 0.)
-  def test_full_disk(self):
-    folder = self.create_tempdir().full_path
-    file = _OnDisk(folder)
-    with self.assertLogs(level="WARNING") as logs, mock.patch.object(
-        sys, "stderr", io.StringIO()) as errors:
+  @parameterized.parameters("__init__", "add_summary", "flush", "close")
+  def test_loses_summaries_and_goes_on_in_another_file(self, method):
+    # As the writer of TensorFlow 2 fails.
+    no_space = mock.patch.object(
+        tf_compat.v1.summary.FileWriter, method,
+        side_effect=RuntimeError("/m/events; No space left on device"))
+    model_dir = self.create_tempdir().full_path
+    path = os.path.join(model_dir, "eval")
+    writer = event_files.SummaryWriter(model_dir)
+    with self.assertLogs(level="WARNING") as logs, no_space:
       for step in range(20):
-        file.add(self._summary(), step)
-      file.flush()
-      file.close()
-    # No thread ends with one. TensorFlow 1.15 warns when it is imported.
-    self.assertNotIn("Traceback", errors.getvalue())
-    self.assertLen(logs.output, 20)
-    self.assertIn(f"Summaries of {folder} are lost: the disk is full.",
+        writer.add_scalars("eval", {"a": 1.}, step)
+      writer.flush()
+      writer.close()
+    self.assertLen(logs.output, 1)  # A full disk is tried now and then.
+    self.assertIn(f"Summaries of {path} are lost: the disk is full.",
                   logs.output[0])
-    file.is_full = False
-    file.add(self._summary(), 20)
-    file.close()
-    name, = os.listdir(folder)
-    self.assertEqual([20], [event.step for event in list(
-        tf_compat.v1.train.summary_iterator(os.path.join(folder, name)))[1:]])
+    with mock.patch.object(
+        event_files.time, "monotonic", return_value=time.monotonic() + 10.):
+      writer.add_scalars("eval", {"a": 1.}, 20)
+      writer.close()
+    name = max(os.listdir(path), key=lambda name: name.split(".")[-2])
+    _, event = tf_compat.v1.train.summary_iterator(os.path.join(path, name))
+    self.assertEqual(20, event.step)
 
-  def test_full_disk_is_tried_now_and_then(self):
-    file = _OnDisk(self.create_tempdir().full_path)
-    with self.assertLogs(level="WARNING") as logs:
-      file.add(self._summary(), 1)
-      file.add(self._summary(), 2)
-      file.flush()
-      file.close()
-    self.assertLen(logs.output, 1)
+  def test_raises_other_errors(self):
+    writer = event_files.SummaryWriter(self.create_tempdir().full_path)
+    with mock.patch.object(tf_compat.v1.summary.FileWriter, "add_summary",
+                           side_effect=RuntimeError("a bug")):
+      with self.assertRaisesRegex(RuntimeError, "a bug"):
+        writer.add_scalars("eval", {"a": 1.}, 1)
 
 
 if __name__ == "__main__":
