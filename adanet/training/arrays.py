@@ -139,35 +139,30 @@ def _check_count(name, value):
 
 
 class Order:
-  """Which rows each batch has. Where an epoch ends, a batch goes on, or ends.
+  """The rows of each batch. A batch at the end of an epoch continues.
 
   Attributes:
-    num_batches: int, how many there are.
+    num_batches: int, the number of batches.
   """
 
   def __init__(self, rows: np.ndarray, batch_size: int,
-               num_epochs: Optional[int], seed: Optional[int],
-               ends_at_epoch: bool = False, first: int = 0):
+               num_epochs: Optional[int], seed: Optional[int], first: int = 0):
     """Copies nothing.
 
     Args:
-      rows: array of int, all of them in order.
+      rows: array of int, all rows in order.
       num_epochs: int; None for no end.
-      seed: int, shuffles the rows, in each epoch in another way; None for their
-        own order.
-      ends_at_epoch: whether a batch ends where an epoch does.
-      first: int, with how many rows each epoch ends in place of beginning.
+      seed: int, shuffles the rows anew in each epoch; None keeps the order.
+      first: int, the number of rows that move from the beginning of each epoch
+        to its end.
     """
     self._rows = rows
     self._first = first
     self._batch_size = batch_size
     self._seed = seed
     self._num_rows = math.inf if num_epochs is None else num_epochs * len(rows)
-    self._of_epoch = -(-len(rows) // batch_size) if ends_at_epoch else None
     self.num_batches = (
-        sys.maxsize if num_epochs is None else
-        -(-self._num_rows // batch_size) if self._of_epoch is None else
-        num_epochs * self._of_epoch)
+        sys.maxsize if num_epochs is None else -(-self._num_rows // batch_size))
     self._shuffled: Dict[int, np.ndarray] = collections.OrderedDict()
 
   def _epoch(self, number):
@@ -186,10 +181,6 @@ class Order:
 
   def batch(self, number: int) -> np.ndarray:
     """Returns the rows of a batch, by its number from 0."""
-    if self._of_epoch is not None:
-      epoch, of_epoch = divmod(number, self._of_epoch)
-      start = of_epoch * self._batch_size
-      return self._epoch(epoch)[start:start + self._batch_size]
     start = number * self._batch_size
     end = min(start + self._batch_size, self._num_rows)
     pieces = []
@@ -205,8 +196,8 @@ class ArrayInput:
 
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
                num_epochs: Optional[int], shuffle: Any,
-               seed: Optional[int] = None, names: Tuple[str, str] = ("x", "y"),
-               rows: Optional[np.ndarray] = None, ends_at_epoch: bool = False):
+               seed: Optional[int] = None,
+               names: Tuple[str, str] = ("x", "y")):
     """Reads nothing yet.
 
     Args:
@@ -216,7 +207,6 @@ class ArrayInput:
       shuffle: bool, whether the rows are shuffled.
       seed: int, for the shuffling; None for that of the config, if it has one.
       names: of features and labels in messages.
-      rows: array of int, the rows to read; None for all.
 
     Raises:
       ValueError: an argument is not as described, or the arrays do not have as
@@ -236,8 +226,7 @@ class ArrayInput:
     arrays = named(names[0], features)
     if labels is not None:
       arrays.update(named(names[1], labels))
-    num_rows = check_rows(arrays)
-    self._rows = np.arange(num_rows) if rows is None else rows
+    self._rows = np.arange(check_rows(arrays))
     self._arrays = arrays
     self._features = features
     self._labels = labels
@@ -245,7 +234,6 @@ class ArrayInput:
     self._num_epochs = num_epochs
     self._shuffle = shuffle
     self._seed = seed
-    self._ends_at_epoch = ends_at_epoch
 
   @property
   def shuffles(self) -> bool:
@@ -285,8 +273,7 @@ class ArrayInput:
         own = rows[worker::num_workers]
         rows = own if len(own) else rows
     return Order(rows, self._batch_size, self._num_epochs,
-                 self._shuffling_seed(config, several_read_all),
-                 self._ends_at_epoch, first)
+                 self._shuffling_seed(config, several_read_all), first)
 
   def _structure(self, tensors):
     """Returns tensors as the features and labels that the arrays are."""
@@ -313,9 +300,8 @@ class ArrayInput:
     order = self._order(config, input_context)
     arrays = list(self._arrays.values())
     dtypes = [_dtype(name, array) for name, array in self._arrays.items()]
-    # Where there is no end, each batch is whole, unless it ends at an epoch.
-    size = (self._batch_size if self._num_epochs is None and
-            not self._ends_at_epoch else None)
+    # Without an end, each batch is whole.
+    size = self._batch_size if self.is_endless else None
 
     def read(number):
       rows = order.batch(int(number))
@@ -329,9 +315,14 @@ class ArrayInput:
         tensor.set_shape((size,) + array.shape[1:])
       return self._structure(tensors)
 
+    first = tf_compat.v1.placeholder_with_default(
+        tf_compat.v1.constant(0, tf_compat.v1.int64), [], "first_batch")
     # Only that of TensorFlow 2 knows how many batches it has after `map`.
-    return tf_compat.v2.data.Dataset.range(order.num_batches).map(
+    dataset = tf_compat.v2.data.Dataset.range(first, order.num_batches).map(
         tf_compat.v2.autograph.experimental.do_not_convert(batch))
+    # A dataset that a user makes from this dataset has no such attribute.
+    dataset.adanet_start = input_position.Start(first, order.num_batches)
+    return dataset
 
 
 def warn_if_shuffled(input_fn: Any) -> None:

@@ -38,23 +38,6 @@ class OrderTest(parameterized.TestCase):
     self.assertEqual([[5, 6], [7, 5], [6, 7], [5, 6]], _read(order, 4))
     self.assertEqual([5, 6], order.batch(3 * 10**9).tolist())
 
-  @parameterized.parameters(
-      (2, 1, [[5, 6], [7]]), (2, 2, [[5, 6], [7], [5, 6], [7]]),
-      (3, 2, [[5, 6, 7]] * 2), (7, 3, [[5, 6, 7]] * 3),
-      (2, None, [[5, 6], [7], [5, 6], [7], [5, 6]]))
-  def test_ends_at_epoch(self, size, num_epochs, expected):
-    order = arrays.Order(np.array([5, 6, 7]), size, num_epochs, None, True)
-    self.assertEqual(len(expected) if num_epochs else sys.maxsize,
-                     order.num_batches)
-    self.assertEqual(expected, _read(order, len(expected)))
-
-  def test_each_epoch_has_each_row_once(self):
-    order = arrays.Order(np.arange(20), 7, None, 3, ends_at_epoch=True)
-    epochs = [sum(_read(order, 3 * k)[-3:], []) for k in (1, 2, 3)]
-    for epoch in epochs:
-      self.assertCountEqual(range(20), epoch)
-    self.assertLen(set(map(tuple, epochs)), 3)
-
   def test_shuffled(self):
     rows = np.arange(20)
     order = arrays.Order(rows, 20, 5, 3)

@@ -247,7 +247,7 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
     return arrays.in_graph(*_pair(batch, mode), repeats=mode == "train")
 
   initializers = []
-  turn = None
+  turn = start = None
   with v1.device("/cpu:0"):
     batch = read(input_contexts[0])
     if isinstance(batch, tf_compat.v2.data.Dataset):
@@ -260,12 +260,13 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
       if len(iterators) > 1:
         batch, turn = _in_turns(iterators, batch)
       else:
+        start = getattr(batch, "adanet_start", None)
         batch = iterators[0].get_next()
     elif mode != "train" and input_position.is_the_same(batch):
       v1.add_to_collection(evaluator_lib.INPUT_CARDINALITY,
                            v1.constant(evaluator_lib.ENDLESS, v1.int64))
     if mode == "train" and not getattr(config, "num_ps_replicas", 0):
-      batch = input_position.counted(batch, initializers)
+      batch = input_position.counted(batch, initializers, start)
   features, labels = _pair(batch, mode)
   _check_is_batch(features, labels)
   if labels is None and mode != "infer":

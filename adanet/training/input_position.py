@@ -1,20 +1,23 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where the input is, so that training that was cut off goes on there.
+"""The position of the input, where interrupted training resumes.
 
-A graph counts the batches that its input gives: batches of a run that failed
-do not count, batches that a hook takes do. The counts are kept beside each
-checkpoint. Where training goes on from one, as many batches are taken again,
-and dropped. That holds for every input that is the same each time it is read.
+A graph counts the batches of its input. Batches of a failed run do not count,
+and batches that a hook reads do. Each checkpoint has the counts. Training that
+resumes from a checkpoint reads the same number of batches again, and drops
+them, so that any input that is the same in each run gives the same batches as
+without the interruption. The inputs of `adanet.inputs` start at any batch, and
+read nothing again.
 """
 
+import time
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
-from typing import Sequence
+from typing import Optional, Sequence
 
 from adanet import log as logging
 from adanet import tf_compat
-from adanet import waiting
 from adanet.core import scopes
+from adanet.progress import reporter
 
 # No text, so that TensorFlow does not write it with the graph.
 _COLLECTION = ("adanet_inputs",)
@@ -25,16 +28,36 @@ _MAX_NAMES = 5  # In a line of the log.
 STATELESS_PYTHON = "adanet_arrays"
 
 
-class _Counted(NamedTuple):
-  """An input of a graph, by the scope in which it is read.
+class Start(NamedTuple):
+  """Where an input starts that can start at any batch.
 
-  `batches` is the variable that counts, `take` the op that takes a batch.
+  Attributes:
+    first: int64 [], a tensor to feed: the number of the first batch.
+    num_batches: int, the number of batches from batch 0.
+  """
+  first: Any
+  num_batches: int
+
+
+class _Counted(NamedTuple):
+  """An input of a graph.
+
+  Attributes:
+    name: str, the scope in which the input is read.
+    tensors: list of the tensors of a batch.
+    initializers: list of the ops that start the input.
+    batches: variable, the count.
+    take: op that reads a batch.
+    start: `Start`; None for an input that starts at batch 0 alone.
+    seek: op that starts the input at `start.first`, or None.
   """
   name: str
   tensors: List[Any]
   initializers: Sequence[Any]
   batches: Any
   take: Any
+  start: Optional[Start]
+  seek: Any
 
 
 def _read(batch):
@@ -56,12 +79,14 @@ def is_the_same(batch: Any) -> bool:
                  for op in before)
 
 
-def counted(batch: Any, initializers: Sequence[Any]) -> Any:
-  """Returns tensors of the input as such that count when they are read.
+def counted(batch: Any, initializers: Sequence[Any],
+            start: Optional[Start] = None) -> Any:
+  """Returns the tensors of the input as tensors that count each batch.
 
   Args:
     batch: nest of tensors, in the default graph.
     initializers: list of ops that start the input in a session.
+    start: `Start`, if the input can start at any batch.
   """
   v1 = tf_compat.v1
   flat, tensors, before = _read(batch)
@@ -81,72 +106,97 @@ def counted(batch: Any, initializers: Sequence[Any]) -> Any:
     with v1.control_dependencies([count]):
       flat = [v1.identity(leaf) if isinstance(leaf, v1.Tensor) else leaf
               for leaf in flat]
+    seek = None if start is None else v1.group(
+        *initializers, batches.assign(start.first, read_value=False))
   graph.add_to_collection(
       _COLLECTION, _Counted(f"{name}+{number}" if number else name, tensors,
-                            initializers, batches, count))
+                            initializers, batches, count, start, seek))
   return v1.nest.pack_sequence_as(batch, flat, expand_composites=True)
 
 
 class InputPosition:
-  """How many batches each input of the default graph has given."""
+  """The number of batches that each input of the default graph has given."""
 
-  def __init__(self, start: Mapping[str, int]):
-    """Adds its ops to the graph. Make it when the graph is complete.
+  def __init__(self, saved: Mapping[str, int]):
+    """Adds ops to the graph, which must be complete otherwise.
 
     Args:
-      start: the result of `read` when the checkpoint was saved from which
-        training goes on; empty where the input begins.
+      saved: the result of `read` at the checkpoint from which training resumes;
+        empty if the input begins.
     """
     v1 = tf_compat.v1
     self._inputs = v1.get_collection(_COLLECTION)
-    self._start = {counter.name: start.get(counter.name, 0)
+    self._saved = {counter.name: saved.get(counter.name, 0)
                    for counter in self._inputs}
     self._reads = {counter.name: counter.batches.read_value()
                    for counter in self._inputs}
 
   @property
   def is_resumed(self) -> bool:
-    """Whether an input does not begin: it may be at its end already."""
-    return any(self._start.values())
+    """Whether an input resumes, so that the input may be at its end already."""
+    return any(self._saved.values())
 
   def read(self, session: Any) -> Dict[str, int]:
-    """Returns by the name of each input how many batches it has given.
+    """Returns a dict from the name of each input to the number of batches.
 
-    As long as they are not taken again, batches before the checkpoint count.
+    Batches before the checkpoint count, also if `restore` has not run yet.
     """
-    return {name: max(value, self._start[name])
+    return {name: max(value, self._saved[name])
             for name, value in self._count_batches(session).items()}
 
   def _count_batches(self, session):
-    """Returns by the name of each input how many batches it gave here."""
+    """Returns a dict from the name of each input to the batches read here."""
     if not self._reads:
       return {}
     return {name: int(value)
             for name, value in session.run(self._reads).items()}
 
   def restore(self, session: Any, asked_to_stop: Callable[[], bool]) -> bool:
-    """Takes the batches again that were taken before the checkpoint.
+    """Moves each input to the batch after the checkpoint.
 
     Args:
-      session: `Session`, in which the inputs have begun. A hook that was told
-        of it has taken the same batches as before.
-      asked_to_stop: returns whether to leave this.
+      session: `Session`, in which the inputs have begun. Hooks that read
+        batches in a new session have read the same batches as before.
+      asked_to_stop: returns whether to stop.
 
     Returns:
-      Whether the inputs are where they were.
+      Whether the inputs are at that batch.
     """
     counts = self._count_batches(session)
-    return all(
-        _take(session, each.take, self._start[each.name] - counts[each.name],
-              asked_to_stop) for each in self._inputs)
+    behind = [each for each in self._inputs
+              if counts[each.name] < self._saved[each.name]]
+    for each in behind:
+      if each.start is not None:
+        number = self._saved[each.name]
+        session.run(each.seek, {each.start.first: number})
+        if number > each.start.num_batches:
+          _warn_of_end(each.start.num_batches, number)
+    behind = [each for each in behind if each.start is None]
+    missing = sum(self._saved[each.name] - counts[each.name] for each in behind)
+    if not missing:
+      return True
+    reporter.log_or_print(
+        logging.INFO,
+        f"Reading {missing} input batches again, to resume after them. "
+        "RunConfig(rereads_input=False) restarts the input instead.")
+    began = time.monotonic()
+    if not all([_take(session, each.take,
+                      self._saved[each.name] - counts[each.name], asked_to_stop)
+                for each in behind]):
+      return False
+    reporter.log_or_print(
+        logging.INFO,
+        f"Reading again took {time.monotonic() - began:.1f} s.")
+    return True
 
-  def say_what_differs(self, number: int, fetches: Iterable[Any]) -> None:
-    """Logs in one line how the input differs from one without a restart.
+  def warn_of_differences(self, number: int, fetches: Iterable[Any]) -> None:
+    """Warns of ops whose results may differ from an uninterrupted run.
 
     Args:
+      number: int, the number of the iteration.
       fetches: the ops that train.
     """
-    if not any(self._start.values()):
+    if not self.is_resumed:
       return
     read = [tensor.op for each in self._inputs for tensor in each.tensors]
     within = scopes.nodes_within(tf_compat.v1.get_default_graph())
@@ -161,46 +211,44 @@ class InputPosition:
         _ancestors(read + [op for each in self._inputs
                            for op in each.initializers]),
         lambda node: node.op in _PYTHON and node.name != STATELESS_PYTHON)
-    differs = [f"{what}: {_shown(names)}" for what, names in (
-        ("random ops, whose kernels have a state of their own", random),
-        ("the input's Python functions, if they have one", python)) if names]
-    if differs:
+    causes = [f"{what} ({_first_names(names)})" for what, names in (
+        ("random ops, which start with new states", random),
+        ("Python functions of the input, if they have a state", python))
+              if names]
+    if causes:
       logging.warning(
-          "Iteration %d goes on after %s batches of its input. Not as if it "
-          "had gone on at once: %s.", number, max(self._start.values()),
-          "; ".join(differs))
+          "Resumed iteration %d after %d input batches. Results may differ from "
+          "an uninterrupted run because of %s.", number,
+          max(self._saved.values()), " and ".join(causes))
 
 
 def _ancestors(ops):
-  """Returns ops, and all that run before them."""
+  """Returns the set of some ops and of all ops that run before."""
   return set(scopes.ancestors(ops, lambda op: [
       *(tensor.op for tensor in op.inputs), *op.control_inputs]))
 
 
-def _shown(names):
+def _first_names(names):
   more = len(names) - _MAX_NAMES
   return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else
                                           "")
 
 
-def _take(session, op, batches, asked_to_stop):
-  """Takes some batches; returns False if it was asked to stop."""
+def _warn_of_end(count, number):
+  logging.warning(
+      "The input ended after %d of the %d batches before the interruption: the "
+      "input has changed.", count, number)
+
+
+def _take(session, op, number, asked_to_stop):
+  """Reads batches; returns False after a request to stop."""
   take = session.make_callable(op)
-  wait = waiting.Wait(None, log=logging.info)
-  count = 0
-  try:
-    while count < batches:
-      if asked_to_stop():
-        return False
+  for count in range(number):
+    if asked_to_stop():
+      return False
+    try:
       take()
-      count += 1
-      wait.pause(0., lambda: (
-          f"the input to give the {batches} batches again that are trained on. "
-          f"It has given {count}. RunConfig(rereads_input=False) begins it "
-          "anew"))
-  except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
-    logging.warning(
-        "The input ended after %d of %d batches that are trained on: it is not "
-        "the one that it was.", count, batches)
-  wait.done()
+    except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
+      _warn_of_end(count, number)
+      break
   return True

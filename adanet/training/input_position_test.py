@@ -1,12 +1,13 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that training which was cut off sees the input that it would have."""
+"""Tests that interrupted training reads the input as uninterrupted training."""
 
 import contextlib
 import functools
 import os
 import signal
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -17,6 +18,8 @@ from adanet.testing import builders
 from adanet.testing import engines
 from adanet.testing import searches
 from adanet.testing import variables
+from adanet.training import arrays
+from adanet.training import input_position
 import numpy as np
 
 _ROWS = 40
@@ -69,15 +72,29 @@ def _generator():
           lambda x, y: ({"x": x}, y))
 
 
+# Inputs of the package, which read nothing again.
+_ARRAYS = {
+    "without_end": adanet.inputs.numpy_input_fn(
+        {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True, seed=2),
+    # Nine batches, of which batch 4 has rows of two epochs, and the last is
+    # smaller. The seed is that of the config.
+    "epochs": adanet.inputs.numpy_input_fn(
+        {"x": _X}, _Y, batch_size=9, num_epochs=2, shuffle=True),
+    "in_order": adanet.inputs.numpy_input_fn(
+        {"x": _X}, _Y, batch_size=6, num_epochs=1, shuffle=False),
+    "called": lambda: adanet.inputs.numpy_input_fn(
+        {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True, seed=2)(),
+    "one_batch": lambda: ({"x": _X}, _Y),
+}
+
 _INPUTS = {
     "shuffled": _shuffled,
     "random_map": _with_random_map,
     "tensors": _tensors,
     "queue": _queue,
     "generator": _generator,
-    "numpy": adanet.inputs.numpy_input_fn(
-        {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True, seed=2),
-    "one_batch": lambda: ({"x": _X}, _Y),
+    "changed_arrays": lambda: _ARRAYS["without_end"]().map(
+        lambda x, y: (x, 2. * y)),
 }
 
 
@@ -209,6 +226,34 @@ class ResumedInputTest(parameterized.TestCase):
     self._assert_same(self._train(_INPUTS[name], **_SHORT),
                       self._train(_INPUTS[name], (5,), **_SHORT))
 
+  @parameterized.parameters(*level.first([(name,) for name in _ARRAYS]))
+  def test_arrays_are_not_read_again(self, name):
+    search = dict(max_iterations=1, max_iteration_steps=10)
+    expected = self._train(_ARRAYS[name], **search)
+    with mock.patch.object(arrays.Order, "batch", autospec=True,
+                           side_effect=arrays.Order.batch) as batch, \
+        mock.patch.object(input_position.reporter, "log_or_print") as say:
+      actual = self._train(_ARRAYS[name], (5,), **search)
+    self._assert_same(expected, actual)
+    say.assert_not_called()
+    count = {"epochs": 9, "in_order": 7}.get(name, 10)
+    # The checkpoint of step 3 is the last before the interruption.
+    self.assertEqual([*range(5), *range(3, count)],
+                     [call[0][1] for call in batch.call_args_list])
+
+  def test_says_what_is_read_again(self):
+    model_dir = _folder()
+    hook = _CuttingOff(_folder(), [8])
+    with self.assertRaises(_CutOff):
+      _estimator(model_dir).train(_shuffled, hooks=[hook])
+    with mock.patch.object(input_position.reporter, "log_or_print") as say:
+      _estimator(model_dir).train(_shuffled, max_steps=8)
+    before, after = (call[0][1] for call in say.call_args_list)
+    self.assertEqual(
+        "Reading 6 input batches again, to resume after them. "
+        "RunConfig(rereads_input=False) restarts the input instead.", before)
+    self.assertRegex(after, r"^Reading again took \d+\.\d s\.$")
+
   @level.gate
   def test_every_way(self):
     self._assert_same(_never_cut_off(), self._train(
@@ -294,23 +339,27 @@ class ResumedInputTest(parameterized.TestCase):
       make().train(_generator, hooks=[hook])
     with self.assertLogs(level="WARNING") as logs:
       make().train(_generator, hooks=[hook])
-    lines = [line for line in logs.output if "Not as if" in line]
+    lines = [line for line in logs.output if "uninterrupted" in line]
     self.assertLen(lines, 1)
     self.assertRegex(
-        lines[0], "Iteration 0 goes on after 3 batches of its input. Not as if "
-        "it had gone on at once: random ops, whose kernels .*: "
-        "adanet/iteration_0/subnetwork_t0_a/dropout.*; the input's Python "
-        "functions.*: .+")
+        lines[0], "Resumed iteration 0 after 3 input batches. Results may "
+        "differ from an uninterrupted run because of random ops, .*"
+        r"\(adanet/iteration_0/subnetwork_t0_a/dropout.*\) and Python functions "
+        r"of the input, .*\(.+\)\.")
 
+  @parameterized.parameters(
+      lambda: _dataset().batch(20), adanet.inputs.numpy_input_fn(
+          {"x": _X}, _Y, batch_size=20, shuffle=False))
   @level.gate
-  def test_input_that_is_another_one_now(self):
+  def test_input_that_has_changed(self, input_fn):
     model_dir = _folder()
     hook = _CuttingOff(_folder(), [8])
     with self.assertRaises(_CutOff):
       _estimator(model_dir).train(_shuffled, hooks=[hook])
     with self.assertLogs(level="WARNING") as logs:
-      _estimator(model_dir).train(lambda: _dataset().batch(20))
-    self.assertRegex("\n".join(logs.output), "ended after 2 of 6 batches")
+      _estimator(model_dir).train(input_fn)
+    self.assertRegex(
+        "\n".join(logs.output), "ended after 2 of the 6 batches before")
 
 
 if __name__ == "__main__":

@@ -325,7 +325,7 @@ class IterationTraining:
     if self.loop.is_done():
       return True
     self._say_what_is_kept()
-    self._position.say_what_differs(self._start.number, self._ops.all())
+    self._position.warn_of_differences(self._start.number, self._ops.all())
     return self._position.restore(
         session, self._task.context.asked_to_stop)
 
