@@ -143,7 +143,7 @@ class BestEnsemble:
         for _ in evaluator_lib.batches(
             session, lambda: runner.run(session, update), steps, "evaluate",
             may_stop=bool(hooks)):
-          if None in runner.stops:
+          if runner.is_stop_asked:
             break
         runner.end(session)
         values, global_step = session.run(

@@ -84,7 +84,7 @@ def predict(answer: Callable[[Callable[[best_ensemble.BestEnsemble], _Opened]],
   opened, runner, fetches = answer(
       lambda best: _open(best, input_fn, predict_keys, hooks))
   with contextlib.closing(opened):
-    while None not in runner.stops:
+    while not runner.is_stop_asked:
       with opened.entered() as session:
         try:
           values = runner.run(session, fetches)

@@ -20,23 +20,28 @@ Where each of these is decided, for every engine:
     there is another one    `SearchLoop._why_no_other`; where a search is begun
                             again, `_why_nothing_to_train`
 
-All reasons why training ends are decided in `training/ending`. Whose `Loop`
-asks it differs by engine:
+`training/ending` decides why the training of an iteration ends. The `Loop` that
+calls `training/ending` differs by engine:
 
-    local      there is only one
-    executor   each part has one. `executor/driver`, in which this module runs,
-               gets one `Ending` of those of the parts, by `ending.of_parts`
-    cluster    that of the chief, in which this module runs. It waits for the
-               networks that other tasks train for its ensembles; one whose
+    local      the only `Loop`
+    executor   the `Loop` of each part. This module runs in `executor/driver`,
+               and `ending.of_parts` combines the `Ending`s of the parts
+    cluster    the `Loop` of the chief, where this module runs. The chief's
+               ensembles wait for the networks of other tasks. A network whose
                workers have no further input counts as done. The `Loop` of a
-               worker ends with its share, which ends no iteration. The worker
-               learns of the next one from what the chief's `train` announces.
-               Parameter servers and the evaluator have no part in this
+               worker ends with the worker's share, and ends no iteration. The
+               chief's `train` announces the next iteration to the workers.
+               Parameter servers and the evaluator decide nothing
 
 When an iteration is over, a winner is chosen, unless `max_steps` is reached,
-too. After any other `Ending`, also that of the input, this call ends without a
-winner, and a later one may go on. A signal raises `KeyboardInterrupt` or
-`SystemExit`. Where no candidate can win, `AllNaNError` is raised.
+too. After any other `Ending`, such as the end of the input, this call ends
+without a winner, and a later call may continue. A signal raises
+`KeyboardInterrupt` or `SystemExit`. If no candidate can win, `AllNaNError` is
+raised.
+
+After a decided iteration, `_why_no_other` says why the search has no further
+iteration: `max_iterations`, `patience`, `max_seconds`. These reasons are
+sentences and no `Ending`, because no engine needs to know them.
 """
 
 import math

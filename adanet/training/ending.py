@@ -1,12 +1,17 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Why the training of an iteration ends: decided here, for every engine.
+"""Decides why the training of an iteration ends, for every engine.
 
-    ending      of a loop, from what the loop knows between two steps
-    of_parts    of an iteration whose parts an executor has trained
-    of_search   of an iteration, when the search has its last checkpoint
+    ending      of a loop, from the `Standing` between two steps
+    of_parts    of an iteration, from the endings of an executor's parts
+    of_search   of an iteration, from the last checkpoint
 
 All functions are pure: no clock, session or file.
+
+An `Ending` says why an iteration stopped training. Why no other iteration
+follows a decided iteration (`max_iterations`, `patience`, `max_seconds`) is a
+separate list in `search/loop`: no engine needs those reasons, and each reason
+is a sentence with numbers.
 """
 
 import enum
@@ -14,9 +19,9 @@ from typing import Dict, Iterable, Mapping, NamedTuple, Optional
 
 
 class Ending(enum.Enum):
-  """Why a loop ended, of what its process trains: all, a share or a part.
+  """Why a loop ended. A loop trains an iteration, a share or a part.
 
-  The search chooses a winner after ITERATION_OVER alone.
+  The search chooses a winner only after ITERATION_OVER.
   """
   ITERATION_OVER = "the iteration is over"
   STOP_ASKED = "a hook or a saving listener asked for a stop"
@@ -27,26 +32,26 @@ class Ending(enum.Enum):
 
 
 class Standing(NamedTuple):
-  """What a loop knows of its iteration between two steps.
+  """The state of an iteration between two steps of a loop.
 
   Attributes:
     is_stop_asked: whether a hook or a saving listener asked for a stop.
     is_signaled: whether a signal asked for a stop.
-    is_at_max_steps: whether the global step is `max_steps`, or beyond.
+    is_at_max_steps: whether the global step is at least `max_steps`.
     is_late: whether `max_seconds` are over.
-    trains_subnetworks: whether a subnetwork trains on here.
-    awaits_others: whether ensembles here wait for subnetworks that other tasks
-      train.
-    catches_up: whether ensembles train on here until they are as far as their
-      subnetworks.
-    outlasts: whether the ensembles of a part train on, because a subnetwork of
-      another part may.
-    is_chief: whether this task finds out when the iteration is over.
+    trains_subnetworks: whether a subnetwork of this task still trains.
+    awaits_others: whether ensembles of this task wait for subnetworks of other
+      tasks.
+    catches_up: whether ensembles of this task have taken fewer steps than the
+      subnetworks, and still train.
+    outlasts: whether the ensembles of a part still train, because a subnetwork
+      of another part may.
+    is_chief: whether this task decides when the iteration is over.
     input_ended: whether the input of this task has ended.
-    all_done: whether all that train in the iteration have their steps or were
-      stopped.
-    has_begun: whether a subnetwork that this task waits for has taken a step,
-      or there is none.
+    all_done: whether all subnetworks and ensembles of the iteration are at the
+      limit of steps or stopped.
+    has_begun: whether an awaited subnetwork has taken a step, or no subnetwork
+      is awaited.
   """
   is_stop_asked: bool = False
   is_signaled: bool = False
@@ -63,9 +68,9 @@ class Standing(NamedTuple):
 
 
 def is_over(standing: Standing) -> bool:
-  """Returns whether nothing is left to train here, or to wait for.
+  """Returns whether this task has nothing left to train or to wait for.
 
-  A worker whose input has ended waits for nobody.
+  A worker whose input has ended does not wait.
   """
   if standing.trains_subnetworks:
     return False
@@ -76,10 +81,10 @@ def is_over(standing: Standing) -> bool:
 
 
 def ending(standing: Standing) -> Optional[Ending]:
-  """Returns why a loop ends; None if it takes another step.
+  """Returns why a loop ends; None if another step follows.
 
   A stop, a signal and the limits of a call come before the end of the
-  iteration: a later call then goes on, or decides.
+  iteration: a later call then continues, or decides.
   """
   if standing.is_stop_asked:
     return Ending.STOP_ASKED
@@ -97,9 +102,9 @@ def ending(standing: Standing) -> Optional[Ending]:
 
 
 def of_parts(endings: Iterable[Ending]) -> Ending:
-  """Returns why an iteration ended, of the endings of its parts.
+  """Returns why an iteration ended, from the endings of the parts.
 
-  The iteration is over when all of its parts are. Of other endings, the first
+  The iteration is over when all parts are over. Of the other endings, the first
   in the order of `Ending` counts.
   """
   other_endings = set(endings) - {Ending.ITERATION_OVER}
@@ -139,10 +144,10 @@ def ended_too_early(ending_of_part: Ending, runs: int,
 
 def of_search(ending_of_engine: Ending, global_step: int,
               max_steps: Optional[int]) -> Ending:
-  """Returns why an iteration ended, when its last checkpoint is known.
+  """Returns why an iteration ended, when the last checkpoint is known.
 
-  The workers of a cluster may have reached `max_steps` before the checkpoint:
-  then no winner is chosen, as if the chief had seen the step itself.
+  The workers of a cluster may have reached `max_steps` before the checkpoint.
+  Then no winner is chosen, as if the chief had reached the step.
 
   Args:
     ending_of_engine: `Ending` that the engine returned.

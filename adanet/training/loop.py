@@ -22,8 +22,8 @@ _LEFT_STEPS = 3
 
 
 def _nobody_else(steps):
-  """The default `wait_for`: no other task trains these."""
-  return {name: "nobody else trains it" for name in steps}
+  """The default `wait_for`: no other task trains the subnetworks."""
+  return set(steps)
 
 
 class LoopContext(NamedTuple):
@@ -34,10 +34,10 @@ class LoopContext(NamedTuple):
     mark_stopped: called with a name, a reason and how often it was
       trained; records for a restart that it trains no further.
     asked_to_stop: returns whether a signal asked for a stop.
-    wait_for: called again and again while there is nothing to do until other
-      tasks have trained, with the steps of the subnetworks that are not done.
-      It sleeps, and returns a dict from the name of a subnetwork that no other
-      task trains further to the reason; it has None if training must end.
+    wait_for: called repeatedly while this task waits for other tasks, with the
+      steps of the unfinished subnetworks. Sleeps, and returns the set of the
+      subnetworks that no other task trains further, or None if a hook in
+      another task stops all training.
     untrained: the names of subnetworks that no task trains.
     also_trained: the names of subnetworks that other tasks train, too, in each
       of their runs. Their part of an input that ends may take longer.
@@ -52,7 +52,7 @@ class LoopContext(NamedTuple):
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
   asked_to_stop: Callable[[], bool] = lambda: False
-  wait_for: Callable[[Dict[str, int]], Dict[Optional[str], str]] = _nobody_else
+  wait_for: Callable[[Dict[str, int]], Optional[Set[str]]] = _nobody_else
   untrained: Tuple[str, ...] = ()
   also_trained: Tuple[str, ...] = ()
   is_chief: bool = True
@@ -229,7 +229,7 @@ class Loop:
 
   def _standing(self, is_late=False, is_signaled=False):
     return ending_lib.Standing(
-        is_stop_asked=None in self._hooks.stops,
+        is_stop_asked=self._hooks.is_stop_asked,
         is_signaled=is_signaled,
         is_at_max_steps=self._is_at_max_steps(), is_late=is_late,
         trains_subnetworks=self._trains_subnetworks(),
@@ -282,8 +282,7 @@ class Loop:
       self._summaries.write(values["summaries"], self.averages, before)
     self._summaries.step_rate.count(self.global_step)
     for name, reason in list(self._hooks.stops.items()):
-      if name is not None:
-        self._stop(name, reason)
+      self._stop(name, reason)
     self._stop_diverged(losses)
     self._stop_finished()
 
@@ -308,11 +307,11 @@ class Loop:
     """Lets other tasks train, and reads how far they are."""
     unfinished = self._lag_limit.unfinished
     if unfinished:
-      for name, reason in self._context.wait_for(unfinished).items():
-        if name is None:
-          self._hooks.stops[None] = reason
-        else:
-          self._lag_limit.stop(name)
+      stopped = self._context.wait_for(unfinished)
+      if stopped is None:
+        self._hooks.is_stop_asked = True
+      for name in stopped or ():
+        self._lag_limit.stop(name)
     self._look(session)
 
   def progress(self, rate: Optional[float] = None) -> events.Progress:
@@ -352,24 +351,27 @@ class Loop:
     self._stop_finished()
     self._restored_behind = self._behind()
 
-  def _ending(self, session):
-    """Saves if it is time to; returns why training ends, None if it goes on."""
-    if self._saver.is_due(self.global_step):
-      # The saver remembers it: an iteration that is over is decided first.
-      if self._saver.save(session, self.global_step) and not (
-          ending_lib.is_over(self._standing())):
-        self._hooks.stops[None] = "a saving listener asked for it"
+  def _save_if_due(self, session):
+    """Saves if a checkpoint is due; a listener may stop all training."""
+    if not self._saver.is_due(self.global_step):
+      return
+    # The saver keeps the request: an iteration that is over is decided first.
+    if self._saver.save(session, self.global_step) and not (
+        ending_lib.is_over(self._standing())):
+      self._hooks.is_stop_asked = True
+
+  def ending(self, has_stepped: bool = False) -> Optional[ending_lib.Ending]:
+    """Returns why training ends here; None if another step follows.
+
+    Args:
+      has_stepped: whether a step was taken. Before the first step, the deadline
+        and signals do not count.
+    """
+    if not has_stepped:
+      return ending_lib.ending(self._standing(self._context.is_late))
     is_late = self._deadline is not None and time.time() >= self._deadline
     return ending_lib.ending(
         self._standing(is_late, self._context.asked_to_stop()))
-
-  def _first_ending(self):
-    """Returns why training ends before a step, or None; no signal counts."""
-    return ending_lib.ending(self._standing(self._context.is_late))
-
-  def is_done(self) -> bool:
-    """Returns whether nothing is left to train here."""
-    return self._first_ending() is not None
 
   def run(self, session: Any) -> ending_lib.Ending:
     """Trains until the iteration is over, or training is.
@@ -380,7 +382,7 @@ class Loop:
     started = time.time()
     shown = 0.  # The first step is reported at once.
     first_step = self.global_step
-    ending = self._first_ending()
+    ending = self.ending()
     while ending is None:
       names: Sequence[str] = ()
       try:
@@ -395,7 +397,8 @@ class Loop:
           self._await_others(session)
       except (tf_compat.v1.errors.OutOfRangeError, StopIteration):
         self._end_input(session, names)
-      ending = self._ending(session)
+      self._save_if_due(session)
+      ending = self.ending(has_stepped=True)
       now = time.time()
       if now - shown >= _PROGRESS_SECS:
         self._report_progress(started, first_step)

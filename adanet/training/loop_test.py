@@ -161,13 +161,13 @@ class LoopTest(parameterized.TestCase):
 
   def _wait_for(self, unfinished):
     self.waits.append(dict(unfinished))
-    stopped = {}
+    stopped = set()
     for name in unfinished:
       if self.others.get(name):
         self.others[name] -= 1
         self.runs.steps[name] += 1
       else:
-        stopped[name] = "nobody trains it"
+        stopped.add(name)
     return stopped
 
   def make(self, ops, max_steps=None, deadline=None, steps=None, stopped=(),
@@ -245,7 +245,7 @@ class EndingTest(LoopTest):
       if not unfinished:
         unfinished.append(steps)
         raise ConnectionError
-      return dict.fromkeys(steps, "their workers ended, too")
+      return set(steps)
 
     self.make(_chief(), wait_for=wait_for)
     self.runs.num_batches = 3
@@ -264,10 +264,10 @@ class EndingTest(LoopTest):
     def wait_for(unfinished):
       waits.append(unfinished)
       if self.runs.steps["a"] == last_step:
-        return dict.fromkeys(unfinished, "the input of its workers ended")
+        return set(unfinished)
       for name in _NAMES + _ENSEMBLES:
         self.runs.steps[name] += 1
-      return {}
+      return set()
 
     self.make(_alone(), wait_for=wait_for, also_trained=_NAMES)
     self.runs.num_batches = 3
@@ -289,7 +289,7 @@ class EndingTest(LoopTest):
     train = self.runs.train
 
     def train_and_stop(*args):
-      self.hooks.stops[None] = "a hook asked for it"
+      self.hooks.is_stop_asked = True
       return train(*args)
 
     self.runs.train = train_and_stop
@@ -335,13 +335,14 @@ class EndingTest(LoopTest):
         [event for event in self.events if isinstance(event, events.Stopped)])
 
   @parameterized.parameters(
-      (dict(steps=dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS)), True),
-      (dict(stopped=_NAMES), True),
-      (dict(stopped=_NAMES[:2]), False),
-      (dict(max_steps=0), True))
-  def test_is_done(self, arguments, is_done):
+      (dict(steps=dict.fromkeys(_NAMES + _ENSEMBLES, _STEPS)),
+       _Ending.ITERATION_OVER),
+      (dict(stopped=_NAMES), _Ending.ITERATION_OVER),
+      (dict(stopped=_NAMES[:2]), None),
+      (dict(max_steps=0), _Ending.MAX_STEPS))
+  def test_ending_before_the_first_step(self, arguments, ending):
     self.make(_alone(), **arguments)
-    self.assertEqual(is_done, self.loop.is_done())
+    self.assertEqual(ending, self.loop.ending())
 
   def test_what_was_stopped_before_trains_no_further(self):
     self.train(_alone(), steps={"a": 3}, stopped=["a", "e"])
@@ -484,8 +485,7 @@ class TurnsTest(LoopTest):
 
   def test_chief_ends_where_another_task_was_stopped(self):
     self.assertEqual(_Ending.STOP_ASKED, self.train(
-        _chief(), wait_for=lambda unfinished: {
-            **dict.fromkeys(unfinished, "over"), None: "a hook asked"}))
+        _chief(), wait_for=lambda unfinished: None))
 
   @parameterized.parameters((.2, 1, 2), (.8, 6, 7))
   def test_ensembles_have_their_part_of_the_time(self, part, least, most):
@@ -549,7 +549,7 @@ class BehindTest(LoopTest):
     self.make(_alone(), max_steps=max_steps, steps={
         **dict.fromkeys(_NAMES, step),
         **dict.fromkeys(_ENSEMBLES, ensemble_step)})
-    self.assertEqual(step == ensemble_step, self.loop.is_done())
+    self.assertEqual(step == ensemble_step, self.loop.ending() is not None)
     self.assertEqual(ending, self.loop.run(self.runs))
     end = max_steps or _STEPS
     self.assertEqual(dict.fromkeys(_NAMES + _ENSEMBLES, end), self.runs.steps)

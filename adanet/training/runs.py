@@ -15,14 +15,14 @@ _Names = Tuple[str, ...]
 
 
 class Owned(NamedTuple):
-  """A hook, and its owner, which ends when it asks for a stop.
+  """A hook and its owner. The owner stops when the hook requests a stop.
 
   Attributes:
     hook: `SessionRunHook`.
     owner: str, the name of a subnetwork or ensemble; None for a user's hook,
-      which stops all of training.
-    sees_last_step: whether `after_run` is called for its owner's last step. As
-      in AdaNet, that is so for the chief's hooks alone.
+      which stops all training.
+    sees_last_step: whether `after_run` is called for the last step of the
+      owner. As in AdaNet, only the chief's hooks see the last step.
   """
   hook: Any
   owner: Optional[str] = None
@@ -30,22 +30,27 @@ class Owned(NamedTuple):
 
 
 class HookRunner:
-  """Calls hooks in their order.
+  """Calls hooks in order.
 
   Attributes:
-    stops: dict from an owner, or None, to the reason why it stops; it grows.
+    stops: dict from the name of an owner to the reason for the stop.
+    is_stop_asked: whether a user's hook, or the loop, stops all training.
   """
 
   def __init__(self, hooks: Sequence[Owned]):
     self._hooks = list(hooks)
-    self.stops: Dict[Optional[str], str] = {}
+    self.stops: Dict[str, str] = {}
+    self.is_stop_asked = False
+
+  def _is_stopped(self, owner):
+    return self.is_stop_asked if owner is None else owner in self.stops
 
   def __bool__(self):
-    """Returns whether a hook is left to ask."""
-    return any(owned.owner not in self.stops for owned in self._hooks)
+    """Returns whether a hook is left to call."""
+    return not all(self._is_stopped(owned.owner) for owned in self._hooks)
 
   def _call(self, owned, function, *args):
-    """Calls a hook; the end of its own input stops its owner."""
+    """Calls a hook; the end of the hook's own input stops the owner."""
     if owned.owner is None:
       return function(*args)
     try:
@@ -85,7 +90,7 @@ class HookRunner:
     train = tf_compat.v1.train
     asked = []
     for owned in self._hooks:
-      if owned.owner in self.stops or not (
+      if self._is_stopped(owned.owner) or not (
           training is None or owned.owner is None or owned.owner in training):
         continue
       context = train.SessionRunContext(train.SessionRunArgs(fetches), session)
@@ -112,7 +117,9 @@ class HookRunner:
         continue
       self._call(owned, owned.hook.after_run, context, train.SessionRunValues(
           results=results.get(i), options=options, run_metadata=metadata))
-      if context.stop_requested:
+      if context.stop_requested and owned.owner is None:
+        self.is_stop_asked = True
+      elif context.stop_requested:
         self.stops.setdefault(owned.owner, "a hook asked for it")
     return values
 

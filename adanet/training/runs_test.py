@@ -303,14 +303,16 @@ class HookRunnerTest(parameterized.TestCase):
         sees, does_not, of_another)])
 
   @parameterized.parameters(
-      ("a", _Hook(stops=True), "a hook asked for it"),
-      (None, _Hook(stops=True), "a hook asked for it"),
-      ("a", _Hook(raises=_ended()), "its input ended: End of sequence"),
-      ("a", _Hook(raises=StopIteration()), "its input ended: StopIteration"))
-  def test_stop(self, owner, hook, reason):
+      ("a", _Hook(stops=True), {"a": "a hook asked for it"}),
+      (None, _Hook(stops=True), {}),
+      ("a", _Hook(raises=_ended()), {"a": "its input ended: End of sequence"}),
+      ("a", _Hook(raises=StopIteration()),
+       {"a": "its input ended: StopIteration"}))
+  def test_stop(self, owner, hook, stops):
     other = _Hook()
     self._run((hook, owner), (other, "b"))
-    self.assertEqual({owner: reason}, self.runner.stops)
+    self.assertEqual(stops, self.runner.stops)
+    self.assertEqual(owner is None, self.runner.is_stop_asked)
     self.assertLen(other.results, 1)
     self.assertTrue(self.runner)  # The other one is left to ask.
     calls = len(hook.calls)

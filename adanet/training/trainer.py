@@ -322,7 +322,7 @@ class IterationTraining:
 
   def _restore_input(self, session):
     """Lets the input go on where it was; returns False if asked to stop."""
-    if self.loop.is_done():
+    if self.loop.ending():
       return True
     self._say_what_is_kept()
     self._position.warn_of_differences(self._start.number, self._ops.all())

@@ -18,7 +18,7 @@ ended, or a hook of it asked for a stop.
 import contextlib
 import os
 import time
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -360,7 +360,7 @@ class Peers:
                      for item in unfinished.items()]))
 
   def wait_until_trained(self, unfinished: Dict[str, int]
-                        ) -> Dict[Optional[str], str]:
+                        ) -> Optional[Set[str]]:
     """Sleeps a moment; see `LoopContext.wait_for`.
 
     Raises:
@@ -374,20 +374,19 @@ class Peers:
     self._wait.pause(_POLL_SECS, lambda: self._message(unfinished))
     now = time.monotonic()
     if now - self._file_time < _FILE_SECS:
-      return {}
+      return set()
     self._file_time = now
-    stopped = self._setup.model_dir.stopped(self._number, unfinished)
-    reasons: Dict[Optional[str], str] = {
-        name: stopped[name] for name in unfinished if name in stopped}
+    stopped = set(unfinished).intersection(
+        self._setup.model_dir.stopped(self._number, unfinished))
     endings = self._stopped_workers.endings(self._generation)
-    for name in set(unfinished) - set(reasons):
+    for name in set(unfinished) - stopped:
       workers = self._trainers[name]
       if not set(endings).issuperset(workers):
         continue
-      reasons[name] = "the input of its workers ended"
+      stopped.add(name)  # The input of these workers ended.
       for worker in workers:
         if endings[worker] == ending_lib.Ending.STOP_ASKED:
           logging.warning("Training ends: a hook has stopped %s, and no other "
                           "task trains %s.", worker, name)
-          reasons[None] = f"a hook of {worker} asked for it"
-    return reasons
+          return None
+    return stopped
