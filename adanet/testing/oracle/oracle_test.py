@@ -14,6 +14,10 @@ With batches of two sizes AdaNet's figures are not what is expected: see
 `settings.uneven_batches`. The quick level has the quick settings alone.
 """
 
+import os
+import shutil
+import tempfile
+
 from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -108,6 +112,32 @@ class OracleTest(parameterized.TestCase):
     if self._theirs is not None:
       self.assertGreaterEqual(len(self._theirs), len(_FEW))
       self.assertEmpty(set(self._theirs) - set(_GOLDEN))
+
+
+class GoesOnTest(parameterized.TestCase):
+  """Model_dirs of AdaNet 0.8.0 open, serve, and go on training.
+
+  AdaNet 0.8.0 wrote `stranded.json` when it went on from a copy of
+  `testdata/stranded`, with `program.py --table=goes_on --golden
+  --model_dirs=COPY`.
+  """
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    copy = os.path.join(tempfile.mkdtemp(
+        dir=absltest.get_default_test_tmpdir()), "stranded")
+    shutil.copytree(runner.testdata("stranded"), copy)
+    cls._ours = runner.Program(
+        False, ["--table=goes_on", "--golden", "--model_dirs=" + copy]
+    ).figures()
+    cls._golden = figures.read(runner.testdata("stranded.json"))
+
+  @parameterized.parameters("binary", "multi_head", "regression")
+  def test_goes_on(self, name):
+    lines = figures.differences(
+        self._golden[name], self._ours[name], _GOLDEN_TOLERANCE)
+    self.assertEmpty(lines, "\n" + "\n".join(lines[:40]))
 
 
 if __name__ == "__main__":

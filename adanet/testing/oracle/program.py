@@ -20,13 +20,12 @@ from adanet.testing.oracle import actions
 from adanet.testing.oracle import figures
 from adanet.testing.oracle import library
 from adanet.testing.oracle import settings
-from adanet.testing.oracle import stranded
 from adanet.tf_compat import v1 as tf
 
 _TABLE = flags.DEFINE_enum(
-    "table", "all", ["all", "quick", "begun", "goes_on"],
-    "Which settings: all or the quick ones of `settings`, or a table of "
-    "`stranded`. Ours has `settings.uneven_batches()` among all.")
+    "table", "all", ["all", "quick", "goes_on"],
+    "Which settings of `settings`. For the package under test, all settings "
+    "include `settings.uneven_batches()`.")
 _OUTPUT = flags.DEFINE_string("output", None, "Path of the file to write.")
 _SETTINGS = flags.DEFINE_list(
     "settings", [], "Names of the settings to run; all of them if empty.")
@@ -53,8 +52,7 @@ def main(unused_argv):
   table = {
       "all": _all,
       "quick": settings.quick,
-      "begun": stranded.begun,
-      "goes_on": stranded.goes_on,
+      "goes_on": settings.goes_on,
   }[_TABLE.value]
   for setting in table():
     if _SETTINGS.value and setting.name not in _SETTINGS.value:

@@ -402,6 +402,41 @@ def uneven_batches():
           for base in table() if base.name in changed]
 
 
+def goes_on():
+  """Returns the settings that continue the model_dirs of AdaNet 0.8.0.
+
+  AdaNet 0.8.0 wrote each folder of `testdata/stranded` on TensorFlow 1.15, and
+  stopped in an iteration: at steps 12, 7 and 8.
+  """
+  once = dict(num_epochs=1, batch_size=16)
+  ordered = generators.Ordered(.1)
+  return [_setting(name, estimator, task, [
+      evaluate(), predict(), export("parsed"), train(max_steps=steps),
+      evaluate()]) for name, task, steps, estimator in [
+          # Two iterations are done; the third has begun.
+          ("regression", "regression", 18, lambda c: dict(
+              subnetwork_generator=two_builders(),
+              ensemblers=[complexity(
+                  ordered, adanet_lambda=.01, use_bias=True)])),
+          # Three candidates, judged by accuracy, with reports.
+          ("binary", "binary", 12, lambda c: dict(
+              subnetwork_generator=three_builders(),
+              evaluator=adanet.Evaluator(
+                  data.dataset("binary", **once), metric_name="accuracy",
+                  objective=adanet.Evaluator.Objective.MAXIMIZE),
+              report_materializer=adanet.ReportMaterializer(
+                  data.dataset("binary", **once)))),
+          # Two heads, and mixture weights that continue.
+          ("multi_head", "two_heads", 12, lambda c: dict(
+              head=setting.two_heads(),
+              subnetwork_generator=one_builder(
+                  builders.Dense, optimizer=builders.adam),
+              ensemblers=[complexity(
+                  ordered, mixture_weight_type=VECTOR,
+                  warm_start_mixture_weights=True, model_dir=c.model_dir)])),
+      ]]
+
+
 def quick():
   """Returns the settings that take AdaNet 0.8.0 the least time."""
   return [s for s in table() if s.name not in _SLOW]
