@@ -1,3 +1,3 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A whole search: its decisions, on all engines."""
+"""A whole search: the decisions, on all engines."""

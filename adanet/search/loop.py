@@ -1,24 +1,25 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A whole search, on one page, whatever engine runs its iterations.
+"""A whole search, on one page, for any engine.
 
-    where     from where it goes on: after the last decided iteration
+    where     the start: after the last decided iteration
     train     the engine trains an iteration
-    evaluate  the engine evaluates its candidates
-    choose    `winner` says which one wins
-    record    what the next iteration needs, and what a report shows
+    evaluate  the engine evaluates the candidates
+    choose    `winner` chooses the winner
+    record    the needs of the next iteration, and the values of a report
     another?  whether the search has another iteration
 
-Where each of these is decided, for every engine:
+Where each decision is made, for every engine:
 
-    the iteration is over   `training/ending`: each network has its steps or was
-                            stopped (NaN, a hook of its own), and the ensembles
-                            have caught up
-    who has won             `winner.choose`: the one of a replay, the only one
-                            that can, or the best by the evaluator's values or
-                            else the moving averages; see `core/selection`
-    there is another one    `SearchLoop._why_no_other`; where a search is begun
-                            again, `_why_nothing_to_train`
+    the iteration is over   `training/ending`: each network has all steps or was
+                            stopped (NaN, a hook of the network), and the
+                            ensembles have caught up
+    the winner              `winner.choose`: the candidate of a replay, the only
+                            possible candidate, or the best by the evaluator's
+                            values or else the moving averages; see
+                            `core/selection`
+    another iteration       `SearchLoop._why_no_other`; at the start,
+                            `_why_nothing_to_train`
 
 `training/ending` decides why the training of an iteration ends. The `Loop` that
 calls `training/ending` differs by engine:
@@ -67,7 +68,7 @@ _Next = Union[trained_lib.Start, str]  # A start, or why there is none.
 
 
 class SearchLoop:
-  """The search of one engine. Its methods are in the order of time."""
+  """The search of an engine. The methods are in the order of time."""
 
   def __init__(self, engine: engine_lib.Engine,
                files: Optional[search_files.SearchFiles] = None):
@@ -84,11 +85,11 @@ class SearchLoop:
     self._training: trainer.Training
 
   def train(self, request: trainer.Request) -> None:
-    """Trains until the search ends, or its steps, its time or its input do.
+    """Trains until the search ends, or the steps, the time or the input do.
 
     Raises:
       selection.AllNaNError: no candidate can win.
-      KeyboardInterrupt, SystemExit: a signal asked for it. All is saved.
+      KeyboardInterrupt, SystemExit: for a signal, after everything is saved.
     """
     request = self._with_max_steps(request)
     over = self._why_nothing_to_train(request)
@@ -119,7 +120,7 @@ class SearchLoop:
     return request._replace(steps=None, max_steps=first + request.steps)
 
   def _why_nothing_to_train(self, request: trainer.Request) -> str:
-    """Returns why there is nothing to train, and logs it; "" if there is."""
+    """Returns why there is nothing to train, and logs the reason, or ""."""
     checkpoint = self._model_dir.latest_checkpoint()
     first = self._model_dir.global_step(checkpoint)
     number = self._model_dir.current_iteration(checkpoint)
@@ -158,7 +159,7 @@ class SearchLoop:
             number + 1 >= request.max_iterations)
 
   def _nothing_trained(self, global_step, over):
-    """Returns the line of a search that has nothing to train."""
+    """Returns the log line of a search without anything to train."""
     end = self._files.end()
     since = ""
     if end is not None and end.global_step == global_step:
@@ -180,11 +181,11 @@ class SearchLoop:
     return self._start(number, checkpoint, starts_iteration=False)
 
   def _goes_on_from_record(self, number, checkpoint):
-    """Writes the architecture that the last one of a shorter search left out.
+    """Writes the missing architecture of a shorter search's last iteration.
 
     Returns:
-      False if that cannot be: there is no record of the winner, or the next
-      iteration needs reports, which a record does not have.
+      False if there is no record of the winner, or the next iteration needs
+      reports, which are not in a record.
     """
     record = self._files.record_of(self._rules, number, checkpoint)
     if record is None or self._engine.setup.report_materializer:
@@ -202,7 +203,7 @@ class SearchLoop:
   # Evaluate, choose, record.
 
   def _end_iteration(self, trained: trained_lib.TrainedIteration) -> _Next:
-    """Decides an iteration that is over; one that was cut short has no winner.
+    """Decides a complete iteration; an incomplete iteration has no winner.
 
     Returns:
       The next `Start`, or why training ends.
@@ -220,10 +221,10 @@ class SearchLoop:
     return self._start(trained.number + 1, checkpoint, starts_iteration=True)
 
   def _decide(self, trained):
-    """Chooses the winner; writes its record, and what the next iteration needs.
+    """Chooses the winner; writes the record, and what the next iteration needs.
 
     Returns:
-      The prefix of the checkpoint that has all of the winner.
+      The prefix of the checkpoint with all of the winner.
     """
     self._warn_of_nan(trained)
     winner = winner_lib.choose(self._rules, trained.candidates, self._engine)
@@ -245,7 +246,7 @@ class SearchLoop:
     return checkpoint
 
   def _warn_of_nan(self, trained):
-    """Names candidates with variables of NaN that their loss does not show."""
+    """Names candidates with variables of NaN that the loss does not show."""
     for name, variable in sorted(
         winner_lib.candidates_with_nan(trained.candidates).items()):
       if not math.isnan(trained.candidates.averages.get(name, 0.)):
@@ -255,14 +256,14 @@ class SearchLoop:
             trained.number, name, variable)
 
   def _seconds(self, trained):
-    """Returns how long an iteration took, also if it is decided again."""
+    """Returns the time of an iteration, the first time if decided again."""
     known = self._files.iteration(trained.number)
     if known is not None and known.global_step == trained.global_step:
       return known.seconds or trained.seconds
     return trained.seconds
 
   def _weights(self, trained, winner):
-    """Returns the mixture weights of all candidates that have some."""
+    """Returns the mixture weights of all candidates with weights."""
     weights = dict(trained.weights, **{
         name: list(fit.members.values()) for name, fit in winner.fits.items()})
     before = self._files.iteration(trained.number - 1)
@@ -290,9 +291,9 @@ class SearchLoop:
     self._training.request.retry_until_space(write, self._model_dir.path)
 
   def _tell_undecided(self, trained):
-    """Reports which ensemble predicts while its iteration has no winner.
+    """Reports which ensemble predicts while the iteration has no winner.
 
-    Before one has trained, there is none.
+    Before the first training step of an ensemble, no ensemble predicts.
     """
     choice, candidates = None, trained.candidates
     averages, names = candidates.averages, candidates.architectures
@@ -320,7 +321,7 @@ class SearchLoop:
   # Another iteration?
 
   def _why_no_other(self, trained):
-    """Returns why no iteration follows one that is decided; "" if one does."""
+    """Returns why no iteration follows a decided iteration, or ""."""
     request, number = self._training.request, trained.number
     if self._is_last(request, number):
       diverged = ("all subnetworks of the last iteration diverged, and "
@@ -332,7 +333,7 @@ class SearchLoop:
             no_time(request, trained.seconds))
 
   def _end_search(self, trained, reason):
-    """Writes and reports why the search ends; returns it."""
+    """Writes, reports and returns why the search ends."""
     # Another `train` begins its input from the start, as AdaNet's does.
     self._model_dir.forget_input_positions()
     self._files.write_end(trained.global_step, reason)
@@ -341,7 +342,7 @@ class SearchLoop:
 
 
 def _reached(request):
-  """Returns why no iteration follows the last one."""
+  """Returns why no iteration follows the last iteration."""
   return f"it reached max_iterations={request.max_iterations}"
 
 
@@ -355,7 +356,7 @@ def _has_diverged(trained):
 
 def no_gain(rules: setup_lib.Rules, files: search_files.SearchFiles,
             number: int) -> str:
-  """Returns why none follows `number`, by `patience`; "" if one may."""
+  """Returns why no iteration follows `number`, by `patience`, or ""."""
   best, since = None, 0
   for t in range(number + 1):
     record = files.iteration(t)
@@ -377,9 +378,9 @@ def no_gain(rules: setup_lib.Rules, files: search_files.SearchFiles,
 
 
 def no_time(request: trainer.Request, seconds: float) -> str:
-  """Returns why the next iteration would end too late; "" if it would not.
+  """Returns why the next iteration would end too late, or "".
 
-  The next iteration is taken to last as long as the last one: `seconds`.
+  The estimate of the next iteration's time is `seconds`, that of the last.
   """
   if request.deadline is None or time.time() + seconds <= request.deadline:
     return ""

@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a search in its model_dir: how far it is, and who has won.
+"""The files of a search in the model_dir: the progress and the winners.
 
-A decided iteration is not decided again: its record says who won, and at which
+A decided iteration is not decided again: the record has the winner and the
 checkpoint.
 """
 
@@ -26,7 +26,7 @@ from adanet.training import trained as trained_lib
 
 
 class SearchFiles:
-  """The model_dir of a search, as the loop sees it."""
+  """The model_dir of a search, as used by the loop."""
 
   def __init__(self, model_dir: model_dir_lib.ModelDir):
     """Reads and writes nothing."""
@@ -34,7 +34,7 @@ class SearchFiles:
     self._store = store.Store(model_dir.path)
 
   def iteration(self, number: int) -> Optional[records.IterationRecord]:
-    """Returns the record of an iteration that has a winner, or None."""
+    """Returns the record of an iteration with a winner, or None."""
     return self._store.iteration(number)
 
   def end(self) -> Optional[records.EndRecord]:
@@ -58,11 +58,11 @@ class SearchFiles:
     """Writes the record of an iteration.
 
     Args:
-      ended: the event of its end.
+      ended: the event of the iteration's end.
       winner: `Winner`.
       trained: `TrainedIteration`.
-      checkpoint: str, the prefix of the checkpoint that has all of the winner.
-      weights: dict from an ensemble's name to its mixture weights.
+      checkpoint: str, the prefix of the checkpoint with all of the winner.
+      weights: dict from the name of an ensemble to the mixture weights.
     """
     members = {
         name: ["t{}_{}".format(*pair) for pair in architecture.subnetworks]
@@ -80,16 +80,16 @@ class SearchFiles:
 
   def record_of(self, rules: setup_lib.Rules, number: int,
                 checkpoint: Optional[str]) -> Optional[records.IterationRecord]:
-    """Returns the record of an iteration, if it has the winner at a checkpoint.
+    """Returns the record of an iteration, if the winner is of a checkpoint.
 
     Args:
       rules: `Rules`.
-      number: int, the iteration's.
+      number: int, the number of the iteration.
       checkpoint: str, the prefix of the checkpoint; None for initial values.
 
     Returns:
-      `IterationRecord`; None if there is none of this checkpoint, or it was
-      made by other rules.
+      `IterationRecord`; None without a record, or if the record is of another
+      checkpoint or of other rules.
     """
     record = self.iteration(number)
     if (record is None or checkpoint is None or record.winning is None or
@@ -134,7 +134,7 @@ def recorded_architecture(
 
 
 def _winner(candidate, architecture):
-  """Returns the `Winner` that a `CandidateRecord` describes."""
+  """Returns the `Winner` of a `CandidateRecord`."""
   return winner_lib.Winner(
       selection.Choice(0, candidate.name, candidate.value),
       {candidate.name: architecture})
@@ -143,15 +143,15 @@ def _winner(candidate, architecture):
 class AnsweringWinner:
   """Decides which ensemble of a search answers: the winner, or the best so far.
 
-  In the middle of an iteration nothing is recorded. Then the decision about the
-  last checkpoint is kept, until that or the rules change.
+  In the middle of an iteration, nothing is recorded. Then the decision about
+  the last checkpoint is kept until the checkpoint or the rules change.
   """
 
   def __init__(self) -> None:
     self._kept: Dict[str, Tuple[Any, Any]] = {}
 
   def _once(self, what, setup, checkpoint, decide):
-    """Returns the decision of a function, or the kept one."""
+    """Returns the decision of a function, or the kept decision."""
     if checkpoint is None:  # Values that are initial need not be the same.
       return decide()
     key = checkpoint, checkpoints.digest(checkpoint), setup.rules
@@ -161,15 +161,15 @@ class AnsweringWinner:
 
   def decided(self, engine: engine_lib.Engine, number: int,
               checkpoint: Optional[str]) -> Optional[winner_lib.Winner]:
-    """Returns who has won, if that is known before a graph is built.
+    """Returns the winner, if the winner is known before a graph is built.
 
-    It is the recorded one, if this checkpoint has a record. Otherwise, an
-    iteration with fitted ensembles is decided now.
+    The winner is that of the record, if the checkpoint has a record. Otherwise,
+    an iteration with fitted ensembles is decided now.
 
     Args:
       engine: `Engine` that evaluates if nothing is recorded.
-      number: int, the iteration's.
-      checkpoint: str, the prefix of the checkpoint that is asked, or None.
+      number: int, the number of the iteration.
+      checkpoint: str, the prefix of the checkpoint, or None.
     """
     setup = engine.setup
     winner = SearchFiles(setup.model_dir).winner(
@@ -193,12 +193,12 @@ class AnsweringWinner:
     compares.
 
     Args:
-      engine: `Engine` that evaluates them.
-      checkpoint: str, its prefix, or None.
-      candidates: returns the `Candidates` at that checkpoint.
+      engine: `Engine` that evaluates the candidates.
+      checkpoint: str, the prefix of the checkpoint, or None.
+      candidates: function that returns the `Candidates` at the checkpoint.
 
     Raises:
-      selection.AllNaNError: no candidate has a number as its value.
+      selection.AllNaNError: no candidate has a number as value.
     """
     rules = engine.setup.rules
     if not rules.evaluator:

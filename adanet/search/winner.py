@@ -1,9 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who wins an iteration.
+"""Decides the winner of an iteration, from names and numbers alone.
 
-It is decided by names and numbers alone. The engine is asked for the values of
-the candidates, and for fitted ensembles, if they are not known yet.
+The engine returns unknown values of candidates, and fits ensembles.
 """
 
 import dataclasses
@@ -27,15 +26,15 @@ class Winner(NamedTuple):
 
   Attributes:
     choice: `Choice`.
-    architectures: dict from the name of each candidate that is known to its
+    architectures: dict from the name of each known candidate to the
       `Architecture`.
-    values: dict from the names of candidates to their compared values;
-      None if no value was asked for.
-    fits: dict from the name of each fitted candidate to its `Fit`.
-    variables: dict from the names of the winner's own variables to their
-      values, if it was fitted now: no checkpoint has them yet.
-    network_losses: dict from the name of each network that a fitted candidate
-      could have to the head's loss of that one alone, on the same data.
+    values: dict from the names of candidates to the compared values; None if no
+      value was needed.
+    fits: dict from the name of each fitted candidate to the `Fit`.
+    variables: dict from the names of the winner's own variables to the values,
+      if the winner was fitted now: no checkpoint has the variables yet.
+    network_losses: dict from the name of each possible member of a fitted
+      candidate to the head's loss of the network alone, on the same data.
   """
   choice: selection.Choice
   architectures: Dict[str, architecture_lib.Architecture]
@@ -50,7 +49,7 @@ class Winner(NamedTuple):
 
   @property
   def architecture(self) -> architecture_lib.Architecture:
-    """Of which subnetworks it is."""
+    """The `Architecture` of the winner."""
     return self.architectures[self.name]
 
 
@@ -61,10 +60,10 @@ _OF_EVALUATORS = ("input_fn", "metric_name", "objective_fn", "evaluate")
 
 
 def check_evaluator(evaluator: Any, min_delta: float = 0.) -> None:
-  """Checks that a user's evaluator has the methods of one.
+  """Checks that a user's evaluator has the methods of an evaluator.
 
   Raises:
-    ValueError: it lacks something, or has no values of which to subtract.
+    ValueError: a method is missing, or the values cannot be subtracted.
   """
   missing = [] if evaluator is None else [
       name for name in _OF_EVALUATORS if getattr(evaluator, name, None) is None]
@@ -83,7 +82,7 @@ def check_fitted(search: iteration_lib.Search, rules: setup_lib.Rules) -> None:
   """Checks that there is data to fit ensembles to.
 
   Raises:
-    ValueError: there is none.
+    ValueError: there is no such data.
   """
   for ensembler in search.ensemblers:
     if iteration_lib.is_fitted(ensembler) and rules.evaluator is None:
@@ -105,7 +104,7 @@ def _objective(evaluator):
 
 
 def is_improvement(rules: setup_lib.Rules, value: float, best: float) -> bool:
-  """Returns whether a winner is better than the best one before."""
+  """Returns whether a winner is better than the best earlier winner."""
   objective = _objective(rules.evaluator)
   if "objective_fn" in objective:
     return int(objective["objective_fn"]([best, value])) == 1
@@ -130,9 +129,9 @@ def preset(rules: setup_lib.Rules, number: int) -> trained_lib.Preset:
 
 
 def candidates_with_nan(candidates: trained_lib.Candidates) -> Dict[str, str]:
-  """Returns the candidates that count as NaN, each with a variable of NaN.
+  """Returns a dict from each candidate with NaN to a variable with NaN.
 
-  Fitted ones are not among them: they leave out such subnetworks.
+  Fitted candidates are not in the dict, because such subnetworks are left out.
   """
   with_nan: Dict[str, str] = {}
   for name, architecture in candidates.architectures.items():
@@ -144,7 +143,7 @@ def candidates_with_nan(candidates: trained_lib.Candidates) -> Dict[str, str]:
 
 
 def _counts_as_nan(rules, candidates, name):
-  """Returns whether a candidate can't win, as far as training has shown it."""
+  """Returns whether a candidate cannot win, as far as training has shown."""
   return name in candidates_with_nan(candidates) or (
       not rules.evaluator and math.isnan(candidates.averages.get(name, 0.)))
 
@@ -152,17 +151,17 @@ def _counts_as_nan(rules, candidates, name):
 def choose(rules: setup_lib.Rules, candidates: trained_lib.Candidates,
            engine: engine_lib.Engine,
            fits: Optional[fitting.Fits] = None) -> Winner:
-  """Returns which candidate wins an iteration.
+  """Returns the winner of an iteration.
 
   Args:
     rules: `Rules`.
     candidates: `Candidates`.
-    engine: `Engine`, which is asked for unknown values.
-    fits: `Fits`, if they are known.
+    engine: `Engine`, which returns unknown values.
+    fits: `Fits`, if known.
 
   Raises:
-    selection.AllNaNError: no candidate has a number as its value.
-    ValueError: a fitted ensembler, or its data, is not as expected.
+    selection.AllNaNError: no candidate has a number as value.
+    ValueError: a fitted ensembler, or the data, is not as expected.
   """
   names = list(candidates.architectures)
   rule = preset(rules, candidates.number)

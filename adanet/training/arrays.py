@@ -192,7 +192,7 @@ class Order:
 
 
 class ArrayInput:
-  """An input_fn of arrays. It can be pickled, with all that is in them."""
+  """An input_fn of arrays. The pickled input_fn includes the arrays."""
 
   def __init__(self, features: Structure, labels: Structure, batch_size: int,
                num_epochs: Optional[int], shuffle: Any,
@@ -242,7 +242,7 @@ class ArrayInput:
 
   @property
   def is_endless(self) -> bool:
-    """Whether its batches have no end."""
+    """Whether the batches have no end."""
     return self._num_epochs is None
 
   def _shuffling_seed(self, config, several_read_all):
@@ -258,7 +258,7 @@ class ArrayInput:
     return int.from_bytes(os.urandom(4), "little") if seed is None else seed
 
   def _order(self, config, input_context):
-    """Returns the `Order` of the rows that this worker reads."""
+    """Returns the `Order` of the rows that the worker reads."""
     rows, first, several_read_all = self._rows, 0, False
     if input_context is not None:
       num_workers = input_context.num_input_pipelines
@@ -276,7 +276,7 @@ class ArrayInput:
                  self._shuffling_seed(config, several_read_all), first)
 
   def _structure(self, tensors):
-    """Returns tensors as the features and labels that the arrays are."""
+    """Returns tensors in the structure of the features and labels."""
     tensors = list(tensors)
 
     def take(like):
@@ -292,10 +292,10 @@ class ArrayInput:
     """Returns the `tf.data.Dataset` of the batches, in the default graph.
 
     Args:
-      config: RunConfig. Its `tf_random_seed` shuffles where no seed is given.
-      input_context: `InputContext`, which of the workers this one is. They
-        divide rows that end. Where there is no end, each worker reads all rows,
-        from another one on: those of a worker that is lost are not missed.
+      config: RunConfig, whose `tf_random_seed` replaces a missing seed.
+      input_context: `InputContext` of the worker. The workers divide rows that
+        end. Without an end, each worker reads all rows from a different first
+        row, so that no row depends on a single worker.
     """
     order = self._order(config, input_context)
     arrays = list(self._arrays.values())
@@ -326,7 +326,7 @@ class ArrayInput:
 
 
 def warn_if_shuffled(input_fn: Any) -> None:
-  """Warns that an input_fn of predictions mixes the rows, if it does."""
+  """Warns if an input_fn of predictions shuffles the rows."""
   if isinstance(input_fn, ArrayInput) and input_fn.shuffles:
     logging.warning(
         "predict: shuffle=True of the input gives predictions in another order "
@@ -420,14 +420,14 @@ def _constants(name, structure):
 
 
 def in_graph(features: Structure, labels: Structure, repeats: bool) -> Any:
-  """Returns tensors or arrays, or dicts of them, as they can be in a graph.
+  """Returns tensors or arrays, or dicts of these, for the graph.
 
   Args:
-    repeats: whether a batch of arrays is read again and again, not once.
+    repeats: whether a batch of arrays is repeated without end, or read once.
 
   Returns:
-    A `tf.data.Dataset` of one batch if all are arrays. If some are, the pair
-    with constants in their place.
+    A `tf.data.Dataset` of one batch if all values are arrays. Otherwise, the
+    pair with constants in place of arrays.
   """
   are_arrays = list(map(_is_array, _leaves(features) + _leaves(labels)))
   if not any(are_arrays):

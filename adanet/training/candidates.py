@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The values of an iteration's candidates, evaluated in this process."""
+"""The values of an iteration's candidates, evaluated in the current process."""
 
 import math
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
@@ -23,8 +23,8 @@ def of_iteration(iteration: iteration_lib.Iteration, checkpoint: Optional[str]
   """Returns the candidates of an iteration at a checkpoint.
 
   Args:
-    iteration: `Iteration` of any graph that has the candidates.
-    checkpoint: str, its prefix; None for initial values.
+    iteration: `Iteration` of any graph with the candidates.
+    checkpoint: str, the prefix; None for initial values.
   """
   return trained_lib.Candidates(
       iteration.number, checkpoint, iteration.architectures,
@@ -48,9 +48,9 @@ def _averages(iteration, checkpoint):
 
 
 def _not_finite(iteration, checkpoint):
-  """Returns the networks and ensembles that have NaN; see `Candidates`.
+  """Returns the networks and ensembles with NaN; see `Candidates`.
 
-  A relu may hide it from the loss. Variables of an earlier iteration do not
+  A relu may hide NaN from the loss. Variables of an earlier iteration do not
   change any more.
   """
   if checkpoint is None:
@@ -80,20 +80,19 @@ def needs_all(asked: Any) -> bool:
 
 
 class Comparison(NamedTuple):
-  """Values of candidates, which are compared with each other.
+  """Values of candidates, for a comparison.
 
   Attributes:
     values: dict from the name of each candidate to the evaluator's metric.
-    metric_name: str, what was measured.
-    data: float, a figure of the examples on which it was; None if it is
-      unknown.
+    metric_name: str, the name of the metric.
+    data: float, a figure of the evaluated examples; None if unknown.
   """
   values: Dict[str, float]
   metric_name: str = ""
   data: Optional[float] = None
 
   def may_be_compared_with(self, other: "Comparison") -> bool:
-    """Returns whether others are values of the same metric and examples."""
+    """Returns whether the other values are of the same metric and examples."""
     if self.data is None or other.data is None:  # One has nothing to compare.
       return True
     return self.metric_name == other.metric_name and bool(np.isclose(
@@ -109,12 +108,12 @@ def values(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str]
 def compared(setup: setup_lib.SearchSetup, number: int,
              checkpoint: Optional[str],
              watched: _Watched = lambda session: session) -> Comparison:
-  """Evaluates the candidates that train, of an iteration or of a part of it.
+  """Evaluates the trained candidates of an iteration, or of a part.
 
   Args:
     setup: `SearchSetup`, with an evaluator.
     checkpoint: str, the prefix of the checkpoint; None for initial values.
-    watched: function from the session to the one that the evaluator gets.
+    watched: function from the session to the evaluator's session.
 
   Raises:
     ValueError: the evaluator returns too few values, or too many.
@@ -157,13 +156,13 @@ def _data_metric(task):
 def reports(setup: setup_lib.SearchSetup, number: int,
             checkpoint: Optional[str], included: Sequence[str],
             watched: _Watched = lambda session: session) -> List[Any]:
-  """Returns the `MaterializedReport`s of an iteration, or of a part of it.
+  """Returns the `MaterializedReport`s of an iteration, or of a part.
 
   Args:
     setup: `SearchSetup`, with a report_materializer.
     checkpoint: str, the prefix of the iteration's last checkpoint.
-    included: the names of the builders that are in the winner.
-    watched: function from the session to the one that the materializer gets.
+    included: the names of the builders in the winner.
+    watched: function from the session to the materializer's session.
   """
   materializer = setup.report_materializer
   with setup.graph(materializer.input_fn, "eval", number) as built:
@@ -174,12 +173,12 @@ def reports(setup: setup_lib.SearchSetup, number: int,
 
 def merged_reports(parts: Iterable[Sequence[Any]],
                    builder_names: Iterable[str]) -> List[Any]:
-  """Returns the reports of all parts, that of the previous ensemble first.
+  """Returns the reports of all parts; the previous ensemble's report is first.
 
   Args:
-    parts: the `MaterializedReport`s of each part. A report of several parts is
-      taken from the first one.
-    builder_names: of all builders, in the order of their reports.
+    parts: the `MaterializedReport`s of each part. The first part with a report
+      of a name counts.
+    builder_names: the names of all builders, in the order of the reports.
   """
   merged: Dict[str, Any] = {}
   for part in parts:

@@ -1,10 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Fits ensembles to recorded logits, and evaluates them on these.
+"""Fits ensembles to recorded logits, and evaluates the ensembles on the logits.
 
-No network is run again. The evaluator reads its input once more, for labels and
-for a `metric_fn` of features, and gets the logits of the same batch from the
-recorded ones.
+No network runs again. The evaluator reads the input again, for labels and for a
+`metric_fn` of features, and takes the logits of the same batch from the record.
 """
 
 import contextlib
@@ -35,10 +34,10 @@ class Fitted(NamedTuple):
   """A fitted ensemble.
 
   Attributes:
-    architecture: `Architecture` of its members, without a global step.
+    architecture: `Architecture` of the members, without a global step.
     fit: `Fit`.
-    network_losses: dict from the name of each network that it could have, such
-      as "t0_linear", to the head's loss of that one alone.
+    network_losses: dict from the name of each possible member, such as
+      "t0_linear", to the head's loss of the network alone.
   """
   architecture: architecture_lib.Architecture
   fit: selection.Fit
@@ -66,21 +65,21 @@ def _put(tensors):
 
 
 def is_finite(logits: Any) -> bool:
-  """Returns whether an array, or each one of a dict, has no NaN or infinity."""
+  """Returns whether an array, or each array of a dict, is finite."""
   return all(np.isfinite(array).all()
              for array in logits_lib.by_head(logits).values())
 
 
 class HeadLoss:
-  """The function from logits to the head's loss, in a session of its own."""
+  """The function from logits to the head's loss, in a separate session."""
 
   def __init__(self, setup: setup_lib.SearchSetup, like: Any,
                inputs: Mapping[logits_lib.InputPath, Any]):
-    """Builds its graph.
+    """Builds the graph.
 
     Args:
-      like: logits of a network; their shape.
-      inputs: all that the head needs beside logits; see `RecordedLogits`.
+      like: logits of a network, for the shape.
+      inputs: the other arguments of the head; see `RecordedLogits`.
     """
     v1 = tf_compat.v1
     with scopes.new_graph(None).as_default():
@@ -135,15 +134,14 @@ def _checked(weights, name, ensembler, num_members):
 
 
 def _fit(name, architecture, ensembler, members, loss, losses):
-  """Returns one ensemble as `Fitted`.
+  """Returns an ensemble as `Fitted`.
 
   Args:
-    name: str, that of the ensemble.
-    architecture: `Architecture` with all networks that it may have.
-    members: dict from the name of each network that it may have to its
-      `Member`.
+    name: str, the name of the ensemble.
+    architecture: `Architecture` with all possible members.
+    members: dict from the name of each possible member to the `Member`.
     loss: the function that a `FittedEnsembler` gets.
-    losses: dict from the name of each network to its loss.
+    losses: dict from the name of each network to the loss.
   """
   weights = _checked(ensembler.fit(list(members.values()), loss), name,
                      ensembler, len(members))
@@ -164,7 +162,7 @@ def _ensemblers(search):
 
 def fit(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
         logits: logits_lib.RecordedLogits) -> Dict[str, Fitted]:
-  """Fits all ensembles of an iteration that are to be fitted.
+  """Fits all ensembles of an iteration with fitted ensemblers.
 
   Networks with variables, logits or a loss that are not finite are left out,
   with a warning.
@@ -173,7 +171,7 @@ def fit(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
     logits: `RecordedLogits` of all networks.
 
   Returns:
-    Dict from the name of each ensemble to its `Fitted`; without ensembles that
+    Dict from the name of each ensemble to the `Fitted`; without ensembles that
     have no network left.
 
   Raises:
@@ -213,7 +211,7 @@ def fit(setup: setup_lib.SearchSetup, candidates: trained_lib.Candidates,
 
 
 class _RecordedBuilder(NamedTuple):
-  """The builder, for an ensemble, of a network that has been recorded."""
+  """The builder, for an ensemble, of a recorded network."""
   name: str
 
 
@@ -293,7 +291,7 @@ def _previous_spec(setup, candidates, recorded, task, logits):
 
 
 def _stored_variables(spec, checkpoint):
-  """Returns pairs of a variable of an ensemble and its stored value."""
+  """Returns pairs of a variable of an ensemble and the stored value."""
   own = [v for v in tf_compat.v1.global_variables()
          if f"/ensemble_{spec.name}/" in v.op.name]
   values = checkpoints.values(checkpoint, [v.op.name for v in own])
@@ -301,14 +299,14 @@ def _stored_variables(spec, checkpoint):
 
 
 class Fits(NamedTuple):
-  """The fitted candidates of an iteration, as an evaluator sees them.
+  """The fitted candidates of an iteration, for an evaluator.
 
   Attributes:
-    fitted: dict from the name of each fitted ensemble to its `Fitted`.
-    values: dict from an ensemble's name to the evaluator's metric. Where no
-      other ensembles train, the previous ensemble has one, too.
+    fitted: dict from the name of each fitted ensemble to the `Fitted`.
+    values: dict from the name of an ensemble to the evaluator's metric. If no
+      other ensembles train, the previous ensemble has a value, too.
     variables: dict from the name of each fitted ensemble to a dict from the
-      names of its variables to their values.
+      names of variables to values.
   """
   fitted: Dict[str, Fitted] = {}
   values: Dict[str, float] = {}
@@ -404,11 +402,10 @@ def _built(search, name, architecture, number, task, networks, before):
 
 def set_weights(session: Any,
                 fits: Iterable[Tuple[Any, Iterable[float]]]) -> None:
-  """Gives fitted ensembles their weights.
+  """Sets the weights of fitted ensembles.
 
   Args:
-    fits: pairs of an ensembler's ensemble, and the weight of each of its
-      subnetworks.
+    fits: pairs of an ensembler's ensemble, and the weight of each subnetwork.
   """
   session.run([
       tf_compat.v1.assign(variable, weight)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs trained networks over the evaluator's data, once.
 
-An iteration runs its new networks only, where the logits of the previous
-ensemble's members were kept; see `recorded_logits`.
+An iteration runs only new networks if the logits of the previous ensemble's
+members are recorded; see `recorded_logits`.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _Recorded = Tuple[iteration_lib.Iteration, logits_lib.RecordedLogits]
 
 def tensors_of(task: subnetworks.LearningTask
               ) -> Dict[logits_lib.InputPath, Any]:
-  """Returns all tensors of a batch, in an order that is always the same."""
+  """Returns all tensors of a batch, always in the same order."""
   def leaves(value, path):
     if isinstance(value, dict):
       for key in sorted(value, key=str):
@@ -41,27 +41,27 @@ def tensors_of(task: subnetworks.LearningTask
 
 
 def _parts(tensor):
-  """Returns the dense tensors of which one consists, such as a sparse one."""
+  """Returns the dense tensors of a tensor, such as of a sparse tensor."""
   return tf_compat.v1.nest.flatten(tensor, expand_composites=True)
 
 
 def components(task: subnetworks.LearningTask) -> List[Any]:
-  """Returns all dense tensors that the tensors of a batch consist of."""
+  """Returns the dense tensors of all tensors of a batch."""
   return [part for tensor in tensors_of(task).values()
           for part in _parts(tensor)]
 
 
 def loss_inputs(task: subnetworks.LearningTask,
                 logits: Any) -> Dict[logits_lib.InputPath, Any]:
-  """Returns the tensors of a batch from which the head computes its loss.
+  """Returns the tensors of a batch from which the head computes the loss.
 
-  These are the labels, and features with weights, whatever their names are.
+  The tensors are the labels, and features with weights, under any name.
 
   Args:
     logits: of any network, in the default graph.
 
   Raises:
-    ValueError: one of them is not dense.
+    ValueError: a tensor is not dense.
   """
   loss = task._replace(mode="train", applies_head=True).apply_head(
       logits, "the loss of fitted ensembles").loss
@@ -96,7 +96,7 @@ def digest(values: Iterable[Any]) -> str:
 
 
 def _networks(iteration, with_previous, with_ensemble):
-  """Returns the logits, and the complexity, of all that is recorded."""
+  """Returns the logits, and the complexity, of each recorded network."""
   previous = iteration.previous if with_previous else None
   outputs = {}
   if previous is not None and with_ensemble:
@@ -116,9 +116,9 @@ def variable_sums(networks: Iterable[logits_lib.Network], checkpoint: str
   """Returns the checksums of networks' variables; see `RecordedLogits`.
 
   Args:
-    networks: their names. They are in the default graph, which is not for
-      training, so an optimizer has no variables in it.
-    checkpoint: str, the prefix of the checkpoint that has their values.
+    networks: the names of the networks in the default graph. The graph is not
+      for training, so that there are no optimizers' variables.
+    checkpoint: str, the prefix of the checkpoint with the values.
   """
   sums = checkpoints.sums(checkpoint)
   names = sessions.saved_names()
@@ -136,25 +136,24 @@ def record(setup: setup_lib.SearchSetup, number: int, checkpoint: Optional[str],
            is_first: bool = True,
            watched: Callable[[Any], Any] = lambda session: session
           ) -> _Recorded:
-  """Records the new networks of an iteration, or of a part of it.
+  """Records the new networks of an iteration, or of a part of an iteration.
 
-  Where an ensembler builds on the previous ensemble, the first part records the
-  logits of that and of its networks, too.
+  If an ensembler builds on the previous ensemble, the first part also records
+  the logits of the previous ensemble and of the ensemble's networks.
 
   Args:
     setup: `SearchSetup`, with an evaluator.
-    checkpoint: str, the prefix of the checkpoint that has their values; None
-      for the initial ones.
+    checkpoint: str, the prefix of the checkpoint with the values; None for
+      initial values.
     is_first: whether this is the first part.
-    watched: function from the session to the one that is used.
+    watched: function from the session to the session that is used.
 
   Returns:
-    The `Iteration` of the graph that it has built for that, and
-    `RecordedLogits`.
+    The `Iteration` of the graph that was built, and `RecordedLogits`.
 
   Raises:
     EmptyInputError: the evaluator's input has no batch.
-    ValueError: what the loss needs of the input is not dense.
+    ValueError: an input of the loss is not dense.
   """
   return _run(setup, number, checkpoint,
               is_first and not logits_lib.is_kept(setup.search), watched)
@@ -197,7 +196,7 @@ def _run(setup, number, checkpoint, with_previous,
 
 
 def _recorded(batches, **of_graph):
-  """Returns `RecordedLogits` of fetched values, from which it takes logits."""
+  """Returns `RecordedLogits` of fetched values, which loses the logits."""
   first = batches[0]
   recorded_batches = tuple(
       logits_lib.RecordedBatch(
@@ -227,16 +226,16 @@ def _recorded(batches, **of_graph):
 def completed(setup: setup_lib.SearchSetup, number: int,
               checkpoint: Optional[str],
               logits: logits_lib.RecordedLogits) -> logits_lib.RecordedLogits:
-  """Adds the members of the previous ensemble, if they are not there.
+  """Adds the missing members of the previous ensemble.
 
-  They are taken from the model_dir, if it has them on the same data. If not,
-  they are run on the data again.
+  Members that the model_dir has recorded on the same data are read. The other
+  members run on the data again.
 
   Args:
     logits: `RecordedLogits` from `record`, of all parts.
 
   Raises:
-    ValueError: they were recorded on other data.
+    ValueError: the logits were recorded on other data.
   """
   latest = graph_parts.latest(
       setup.history(number), [e.name for e in setup.search.ensemblers

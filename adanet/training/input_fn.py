@@ -36,8 +36,8 @@ class Input(NamedTuple):
     features: tensor or dict of tensors.
     labels: tensor, dict of tensors, or None.
     initializers: list of ops that start the input in a session.
-    turn: int32 [], a tensor to feed: whose batches these are, where what trains
-      in turns reads inputs of its own. None for one input of all.
+    turn: int32 [], a tensor to feed: the turn whose input is read. None if all
+      turns have the same input.
   """
   features: Any
   labels: Any
@@ -77,7 +77,7 @@ def _pair(batch, mode):
 def _check_is_batch(features, labels):
   """Checks that features and labels are a batch of the default graph.
 
-  A feature of shape [] beside further ones may be an argument for the network.
+  A feature of shape [] beside other features may be an argument of the network.
   """
   graph = tf_compat.v1.get_default_graph()
   for leaf in tf_compat.v1.nest.flatten((features, labels)):
@@ -101,7 +101,7 @@ def _check_is_batch(features, labels):
 
 
 def _parameters(function):
-  """Returns the parameters of a function that are not bound yet, by name."""
+  """Returns the unbound parameters of a function, by name."""
   parameters = dict(inspect.signature(function).parameters)
   # A signature still has the arguments that a partial binds by name.
   while isinstance(function, functools.partial):
@@ -112,7 +112,7 @@ def _parameters(function):
 
 
 def _check_parameters(parameters):
-  """Checks that an input_fn needs no argument that it does not get."""
+  """Checks that adanet passes each argument that an input_fn needs."""
   unknown = [name for name, parameter in parameters.items()
              if name not in _ARGUMENTS and
              parameter.default is parameter.empty and parameter.kind not in (
@@ -124,16 +124,16 @@ def _check_parameters(parameters):
 
 
 def takes_input_context(input_fn: Callable[..., Any]) -> bool:
-  """Returns whether an input_fn asks which part of the input it is to read."""
+  """Returns whether an input_fn takes the part of the input to read."""
   return callable(input_fn) and "input_context" in _parameters(input_fn)
 
 
 def _in_turns(iterators, like):
-  """Returns a batch of one of some iterators, and the tensor that says which.
+  """Returns a batch of an iterator, and the tensor that selects the iterator.
 
   Args:
-    iterators: of datasets that are alike.
-    like: one of the datasets.
+    iterators: the iterators of similar datasets.
+    like: any of the datasets.
   """
   v1 = tf_compat.v1
   turn = v1.placeholder_with_default(v1.constant(0), [], name="input_turn")
@@ -173,16 +173,16 @@ def _named(batch):
 def not_finite(read: Callable[[], Input], num_batches: Optional[int]) -> str:
   """Returns the tensors with NaN or infinity in an input's first batches.
 
-  It reads the input again. Nothing here may end training, so an input that
-  cannot be read has none.
+  Reads the input again. No error ends training: an input that cannot be read
+  has no such tensors.
 
   Args:
-    read: function that makes the `Input` in the default graph.
-    num_batches: int, how many; None for all. Looking for them ends after some
-      seconds.
+    read: function that builds the `Input` in the default graph.
+    num_batches: int, the number of batches to read; None for all. Reading stops
+      after some seconds.
 
   Returns:
-    Such as "the feature 'x', the labels"; "" for nothing.
+    Such as "the feature 'x', the labels"; "" for none.
   """
   v1 = tf_compat.v1
   try:
@@ -214,16 +214,18 @@ def call(input_fn: Callable[..., Any], mode: str, config: Any,
 
   Args:
     input_fn: function that returns `(features, labels)`, or a `tf.data.Dataset`
-      of them; for prediction, features alone will do. Arrays are one batch:
-      again and again to train, and else once. It may take `mode`, `config`,
-      `params` (an empty dict) and `input_context`.
-    mode: str, one of `tf.estimator.ModeKeys`.
-    input_contexts: the `InputContext` of this worker, or several for what it
-      trains in turns. A `tf.data.Dataset` is made for each of them; what is no
-      dataset is there once, for all.
+      of such pairs; for prediction, features alone suffice. Arrays are one
+      batch, repeated without end for training and read once otherwise. The
+      function may take `mode`, `config`, `params` (an empty dict) and
+      `input_context`.
+    mode: str, a constant of `tf.estimator.ModeKeys`.
+    config: RunConfig.
+    input_contexts: list of the `InputContext` of the worker, or of each turn of
+      the worker. Each turn has a separate `tf.data.Dataset`. Tensors are the
+      same for all turns.
 
   Raises:
-    ValueError: input_fn is no function, or returns something else.
+    ValueError: input_fn is no function, or the result is not as described.
   """
   v1 = tf_compat.v1
   user_input.check_input_fn(input_fn)

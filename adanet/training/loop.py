@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The training loop of one iteration: a session and handles, no graph."""
+"""The training loop of an iteration: a session and handles, no graph."""
 
 import math
 import time
@@ -31,21 +31,21 @@ class LoopContext(NamedTuple):
 
   Attributes:
     report: called with each event.
-    mark_stopped: called with a name, a reason and how often it was
-      trained; records for a restart that it trains no further.
+    mark_stopped: called with the name of a stopped trainee, a reason and the
+      number of training steps; writes a record for a restart.
     asked_to_stop: returns whether a signal asked for a stop.
-    wait_for: called repeatedly while this task waits for other tasks, with the
+    wait_for: called repeatedly while the task waits for other tasks, with the
       steps of the unfinished subnetworks. Sleeps, and returns the set of the
       subnetworks that no other task trains further, or None if a hook in
       another task stops all training.
     untrained: the names of subnetworks that no task trains.
     also_trained: the names of subnetworks that other tasks train, too, in each
-      of their runs. Their part of an input that ends may take longer.
-    is_chief: whether this task finds out when the iteration is over. Any other
-      one is done when its input has ended.
-    shares_ensembles: whether other tasks train its ensembles, too.
-    not_finite: returns a sentence that names the NaN values of the input, or
-      "". It is called if a loss is NaN.
+      run. The other tasks may read longer from an input that ends.
+    is_chief: whether the task decides when the iteration is over. Another task
+      is done when the task's input has ended.
+    shares_ensembles: whether other tasks train the same ensembles.
+    not_finite: called if a loss is NaN; returns the names of input tensors with
+      NaN, or "".
     is_late: whether `max_seconds` were over before this could begin, so that it
       trains nothing. If not, it takes a step in any case.
   """
@@ -62,19 +62,19 @@ class LoopContext(NamedTuple):
 
 
 class Loop:
-  """Trains one iteration, or a worker's share of it.
+  """Trains an iteration, or a worker's share of an iteration.
 
-  All that train here do so in each run, or the subnetworks and the ensembles
-  take turns; see `TrainOps.fractions`.
+  All trainees train in each run, or the subnetworks and the ensembles take
+  turns; see `TrainOps.fractions`.
 
   Attributes:
     global_step: int.
-    steps: dict from a name to how often it was trained.
-    losses: dict from a name to the loss of its last step.
-    averages: dict from an ensemble's name to its moving average, as of the last
-      step; empty for one candidate alone, as its average decides nothing.
-    trained: dict from a name to how many of its steps were taken here.
-    seconds: dict from a name to how long these steps took.
+    steps: dict from a name to the number of training steps.
+    losses: dict from a name to the loss of the last step.
+    averages: dict from the name of an ensemble to the moving average after the
+      last step; empty for a single candidate, whose average decides nothing.
+    trained: dict from a name to the number of steps taken here.
+    seconds: dict from a name to the time of the steps taken here.
   """
 
   def __init__(self, number: int, ops: train_ops.TrainOps,
@@ -87,10 +87,10 @@ class Loop:
     """Trains nothing yet.
 
     Args:
-      iteration_steps: int, how often a subnetwork or ensemble is trained in an
-        iteration; None for as long as there is input.
+      iteration_steps: int, the number of training steps of a subnetwork or
+        ensemble in an iteration; None for no limit but the input.
       max_steps: int, the global step at which training ends, or None.
-      deadline: float, the time at which it ends, of `time.time`, or None.
+      deadline: float, the time by `time.time` at which training ends, or None.
     """
     self._number = number
     self._ops = ops
@@ -127,7 +127,7 @@ class Loop:
     self._context.report(events.Stopped(self._number, name, reason, **what))
 
   def _finished(self, steps):
-    """Returns the names that are at the limit, of pairs of name and step."""
+    """Returns the names at the limit, from pairs of a name and a step."""
     limit = self._iteration_steps
     return [name for name, step in steps if limit is not None and step >= limit]
 
@@ -169,7 +169,7 @@ class Loop:
     return names
 
   def _behind(self):
-    """Returns the ensembles that trained less than a subnetwork here."""
+    """Returns the ensembles that trained fewer steps than a subnetwork here."""
     furthest = max((self.steps[name] for name, t in self._ops.trainees.items()
                     if t.is_subnetwork), default=math.inf)
     return [name for name, t in self._active.items()
@@ -179,10 +179,10 @@ class Loop:
     return any(t.is_subnetwork for t in self._active.values())
 
   def _catching_up(self):
-    """Returns the ensembles that train while their subnetworks do no more.
+    """Returns the ensembles that train although their subnetworks are done.
 
-    Ensembles that train beside their subnetworks end with them, but may have
-    been behind in the checkpoint of a cluster.
+    Ensembles that train beside subnetworks end with the subnetworks, but may
+    have been behind in the checkpoint of a cluster.
     """
     if self._ops.pacemakers:
       return self._ensembles()
@@ -213,7 +213,7 @@ class Loop:
     return tuple(ensembles) if turn == train_ops.ENSEMBLES else (turn,)
 
   def _outlasts_subnetworks(self):
-    """Returns whether ensembles train on, as a subnetwork elsewhere may.
+    """Returns whether ensembles train on because a subnetwork elsewhere may.
 
     A part presumes that a subnetwork of another part trains to the limit.
     """
@@ -256,7 +256,7 @@ class Loop:
     self._take(names, values)
 
   def _take_observed(self, steps):
-    """Takes over the steps that other tasks have trained."""
+    """Takes the steps of other tasks."""
     self.steps.update(zip(self._ops.observed, map(int, steps)))
 
   def _update_pace(self):
@@ -266,7 +266,7 @@ class Loop:
     self._lag_limit.update({name: self.steps[name] for name in names})
 
   def _take(self, names, values):
-    """Takes over the values of a run that trains some names."""
+    """Takes the values of a run that trains some names."""
     before = self.global_step
     self.global_step = int(values["global_step"])
     losses = dict(zip(names, values["losses"].tolist()))
@@ -336,12 +336,12 @@ class Loop:
 
   def start(self, session: Any,
             stopped: Callable[[Dict[str, int]], Dict[str, str]]) -> None:
-    """Reads how far the iteration is. Call it again for a new session.
+    """Reads the steps of the iteration; called again for a new session.
 
     Args:
-      session: `Session`, with all variables ready.
-      stopped: function from the steps of all to a dict from names that train
-        no further to the reason.
+      session: `Session` with initialized variables.
+      stopped: function from all steps to a dict from the name of each stopped
+        trainee to the reason.
     """
     self._read_steps(session)
     for name, reason in stopped(self.steps).items():
@@ -374,7 +374,7 @@ class Loop:
         self._standing(is_late, self._context.asked_to_stop()))
 
   def run(self, session: Any) -> ending_lib.Ending:
-    """Trains until the iteration is over, or training is.
+    """Trains until the iteration is over, or another `Ending`.
 
     Raises:
       selection.AllNaNError: no ensemble has a loss that is a number.

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints with variables that no graph has.
 
-    merge            one checkpoint of the checkpoints of an iteration's parts
+    merge            a checkpoint from the checkpoints of an iteration's parts
     with_variables   a checkpoint with further variables
-    Carried          variables of earlier iterations that a training graph does
-                     not need: they go from one checkpoint to the next
+    Carried          variables of earlier iterations, which pass from checkpoint
+                     to checkpoint because no training graph needs them
 """
 
 import collections
@@ -27,7 +27,7 @@ _GLOBAL_STEP = "global_step"
 
 
 def _values(checkpoint, names, dtypes):
-  """Returns tensors with the values that a checkpoint has by these names."""
+  """Returns tensors with the values of some names in a checkpoint."""
   return tf_compat.v1.raw_ops.RestoreV2(
       prefix=checkpoint_file.readable(checkpoint), tensor_names=names,
       shape_and_slices=[""] * len(names),
@@ -38,10 +38,9 @@ def _restored(checkpoints, known, as_variables):
   """Adds the values of some checkpoints to the default graph, to be saved.
 
   Args:
-    checkpoints: prefixes. A value of several is taken from the first one.
-    known: the names of the values that are there already.
-    as_variables: whether they are read as variables, which take time to
-      make.
+    checkpoints: prefixes. The first checkpoint with a value counts.
+    known: the names of the values in the graph.
+    as_variables: whether to read the values as variables, which takes time.
   """
   v1 = tf_compat.v1
   seen = {_GLOBAL_STEP, *known}
@@ -63,7 +62,7 @@ def _restored(checkpoints, known, as_variables):
 
 
 def _global_step(setup, steps):
-  """Makes the global step of an iteration, with its value.
+  """Creates and initializes the global step of an iteration.
 
   Args:
     steps: the steps of the subnetworks, all iterations together.
@@ -80,18 +79,18 @@ def _global_step(setup, steps):
 def merge(setup: setup_lib.SearchSetup, training: Any,
           checkpoints: Sequence[str],
           steps: Sequence[int]) -> Tuple[str, int, bool]:
-  """Saves one checkpoint with the variables of all parts of an iteration.
+  """Saves a checkpoint with the variables of all parts of an iteration.
 
-  It tells the saving listeners, with a session that has these variables.
+  Saving listeners are called with a session that has these variables.
 
   Args:
-    checkpoints: the prefixes of the parts' checkpoints. A value of several,
-      such as of the previous ensemble, is taken from the first one.
-    steps: the steps of the iteration's subnetworks, in their order, all
-      iterations together.
+    checkpoints: the prefixes of the parts' checkpoints. The first checkpoint
+      with a value counts, such as for the previous ensemble.
+    steps: the steps of the iteration's subnetworks, in order, all iterations
+      together.
 
   Returns:
-    The prefix of the checkpoint, its global step, and whether a listener asks
+    The prefix of the checkpoint, the global step, and whether a listener asks
     for a stop.
   """
   with scopes.new_graph(None).as_default():
@@ -106,7 +105,7 @@ def with_variables(setup: setup_lib.SearchSetup, training: Any,
   """Saves a checkpoint with further variables.
 
   Args:
-    checkpoint: str, the prefix of the one that has all other variables.
+    checkpoint: str, the prefix of the checkpoint with all other variables.
     variables: dict from a name to a value.
 
   Returns:
@@ -152,8 +151,8 @@ def _of_network(scope, stored, known):
 
   Args:
     stored: the names in the checkpoint.
-    known: of the network's variables; the rest are its optimizer's. Empty if
-      they are not known.
+    known: the names of the network's variables, without the optimizer's. Empty
+      if not known.
   """
   own = [name for name in stored if name.startswith(scope)]
   # A checkpoint of AdaNet 0.8 may have other names.
@@ -170,9 +169,9 @@ def names(stored: Iterable[str], in_graph: Iterable[str], number: int,
     stored: the names of a checkpoint's variables.
     in_graph: the names of the graph's variables.
     number: int, the iteration of the graph.
-    winners: pairs of an earlier iteration and its winner's `Architecture`.
-    known: dict from the name of a network to the names of its variables
-      without its optimizer's, where that is known.
+    winners: pairs of an earlier iteration and the winner's `Architecture`.
+    known: dict from the name of a network to the names of the variables without
+      the optimizer's, if known.
   """
   left = set(stored).difference(in_graph)
   carried = {name for name in left if not _ITERATION.match(name)}
@@ -192,13 +191,13 @@ def names(stored: Iterable[str], in_graph: Iterable[str], number: int,
 
 
 class Carried:
-  """Values of a checkpoint that each later one has, too."""
+  """Values of a checkpoint that each later checkpoint has, too."""
 
   def __init__(self, checkpoint: str, winners: _Winners, number: int,
                known: Mapping[Tuple[int, str], Iterable[str]]):
-    """Adds them to the default graph, for each saver that is built later.
+    """Adds the values to the default graph, for each saver that is built later.
 
-    Make it when the graph has all of its variables.
+    Create this object when the graph has all variables.
     """
     v1 = tf_compat.v1
     self._load: List[Any] = []

@@ -4,14 +4,14 @@
 
     <folder>/
       library.json   the networks, and digests of the evaluator's batches
-      *.npy          the logits of a network, for one head, float32
+      *.npy          the logits of a network, for a head, float32
       inputs         a pickle of the labels and weights of all examples
 
-A process that has trained networks for another one writes such a folder. The
-process that leads the search keeps the last recording in the folder "logits" of
-the model_dir, without inputs: the next iteration takes the previous ensemble's
-members from there, if the evaluator's data and the members' variables are the
-same as then.
+A process that has trained networks for another process writes such a folder.
+The process that leads the search keeps the last recording, without inputs, in
+the folder "logits" of the model_dir. From there, the next iteration takes the
+members of the previous ensemble, if the evaluator's data and the members'
+variables have not changed.
 """
 
 import hashlib
@@ -47,9 +47,9 @@ class RecordedBatch(NamedTuple):
   """A batch of the evaluator's data.
 
   Attributes:
-    size: int, the number of its examples.
-    digest: str, of the values that the head's loss needs of them.
-    features: str, a digest of all tensors; "" where no iteration needs it.
+    size: int, the number of examples.
+    digest: str, of the values that the head's loss needs.
+    features: str, a digest of all tensors; "" if no iteration needs the digest.
   """
   size: int
   digest: str
@@ -60,15 +60,14 @@ class RecordedLogits(NamedTuple):
   """The logits of some networks, on the same examples in the same order.
 
   Attributes:
-    members: dict from the name of each network to its `Member`. That of the
-      previous ensemble, if it is recorded, has its complexity regularization as
-      the complexity.
+    members: dict from the name of each network to the `Member`. The complexity
+      of the previous ensemble, if recorded, is the complexity regularization.
     inputs: dict from a path to an array of shape [n, ...]: the arguments of the
       head's loss beside logits.
     batches: tuple of `RecordedBatch`.
-    sums: dict from the name of a network to a dict from the name of each of its
-      variables, without its optimizer's, to the checksum of its value. A
-      network without sums could not be recognized later.
+    sums: dict from the name of a network to a dict from the name of a variable,
+      without the optimizer's, to the checksum of the value. A network without
+      sums could not be recognized later.
     graphs: dict of the networks' graphs; see `Iteration`.
   """
   members: Dict[Network, ensemble_lib.Member]
@@ -84,7 +83,7 @@ def by_head(logits: Any) -> Dict[Any, Any]:
 
 
 def of_heads(by_heads: Mapping[Any, Any]) -> Any:
-  """Returns the logits that `by_head` was given."""
+  """Returns the logits that were the argument of `by_head`."""
   return by_heads[None] if list(by_heads) == [None] else dict(by_heads)
 
 
@@ -102,14 +101,14 @@ def other_data_error(who: str, batch: int) -> ValueError:
 
 
 def merged(recordings: Sequence[RecordedLogits]) -> RecordedLogits:
-  """Returns the networks of several recordings as one.
+  """Returns the networks of several recordings in one recording.
 
   Args:
-    recordings: each `RecordedLogits`, at least one. A member of several is
-      taken from the first one.
+    recordings: list of `RecordedLogits`, not empty. The first recording of a
+      member counts.
 
   Raises:
-    ValueError: they were recorded on other data, or in another order.
+    ValueError: the recordings are of other data, or in another order.
   """
   batches = recordings[0].batches
   fields: Dict[str, Dict[Any, Any]] = {
@@ -157,7 +156,7 @@ class _Index(NamedTuple):
 
 
 def _mapped(path):
-  """Returns an array of a file, which is not read before it is used."""
+  """Returns an array of a file, which is read at the first use."""
   if "://" not in path:
     return np.load(path, mmap_mode="r")
   with tf_compat.v1.io.gfile.GFile(path, "rb") as f:
@@ -174,7 +173,7 @@ def write(recording: RecordedLogits, folder: str) -> None:
   """Writes recorded logits, and the inputs of the loss.
 
   Args:
-    folder: str, where to write. It is made.
+    folder: str, the path of the folder, which is created.
   """
   files.write_bytes(
       os.path.join(folder, _INPUTS), pickle.dumps(recording.inputs))
@@ -184,7 +183,7 @@ def write(recording: RecordedLogits, folder: str) -> None:
 def _write_members(recording, folder):
   """Writes the logits, then the index; returns the names of the arrays' files.
 
-  An array that is mapped from its file is not written again.
+  An array that is mapped from the file is not written again.
   """
   members = []
   for network, member in recording.members.items():
@@ -204,7 +203,7 @@ def _write_members(recording, folder):
 
 
 def _index(folder):
-  """Returns the `_Index` of a folder; None without a whole one."""
+  """Returns the `_Index` of a folder; None if the index is incomplete."""
   try:
     return files.read_json(
         os.path.join(folder, _INDEX), _Index, skips_unknown=True)
@@ -216,7 +215,7 @@ def read(folder: str) -> RecordedLogits:
   """Returns the `RecordedLogits` that `write` wrote in a folder.
 
   Raises:
-    FileNotFoundError: it has not ended.
+    FileNotFoundError: `write` has not ended.
   """
   index = _index(folder)
   if index is None:
@@ -234,10 +233,10 @@ def read(folder: str) -> RecordedLogits:
 
 
 def is_kept(search: iteration_lib.Search) -> bool:
-  """Returns whether the logits of networks are all that a search records.
+  """Returns whether a search records nothing but the logits of networks.
 
-  An ensembler that builds on the previous ensemble needs that one's, too. Then
-  nothing is kept for the next iteration.
+  An ensembler that builds on the previous ensemble needs the ensemble's logits,
+  too. Then nothing is kept for the next iteration.
   """
   return not any(map(iteration_lib.builds_on_ensembles, search.ensemblers))
 
@@ -258,12 +257,12 @@ def read_kept(model_dir: str, networks: Iterable[Network],
   """Returns the kept logits of some networks, if all are kept.
 
   Args:
-    networks: their names.
-    checkpoint: str, the prefix of a checkpoint that has their variables.
+    networks: the names of the networks.
+    checkpoint: str, the prefix of a checkpoint with the networks' variables.
 
   Returns:
-    `RecordedLogits` without inputs. None if one of them is not kept, or has
-    other variables by now.
+    `RecordedLogits` without inputs. None if a network is not kept, or the
+    variables have changed.
   """
   folder = _kept_folder(model_dir)
   index = _index(folder)
@@ -285,12 +284,12 @@ def read_kept(model_dir: str, networks: Iterable[Network],
 
 
 def keep(model_dir: str, recording: RecordedLogits) -> None:
-  """Keeps the logits of networks for the next iteration, and no others.
+  """Keeps the logits of networks for the next iteration, and deletes the rest.
 
-  Where there is no space for them, a warning says so.
+  On a full disk, nothing is kept, with a warning.
 
   Args:
-    recording: `RecordedLogits` of all networks. Those without sums are left
+    recording: `RecordedLogits` of all networks. Networks without sums are left
       out.
   """
   folder = _kept_folder(model_dir)

@@ -39,9 +39,9 @@ def write_or_warn(write: Callable[[Any], None], record: Any) -> None:
 
 
 class TaskRecorder:
-  """Records the work of this task for an iteration.
+  """Records the work of the task for an iteration.
 
-  Make it when the graph of the iteration is complete.
+  Create this object when the graph of the iteration is complete.
   """
 
   def __init__(self, model_dir: str, task: str,
@@ -49,7 +49,7 @@ class TaskRecorder:
     """Reads the work of earlier processes.
 
     Args:
-      began: float, when this process began with the iteration; of `time.time`.
+      began: float, when this process began the iteration, by `time.time`.
     """
     self._history = store.Store(model_dir)
     self._before = self._history.task(task, iteration.number)
@@ -71,10 +71,10 @@ class TaskRecorder:
     return before + time.time() - self._began
 
   def write(self, loop: loop_lib.Loop, has_ended: bool = True) -> None:
-    """Writes the work of this task so far.
+    """Writes the work of the task so far.
 
     Args:
-      has_ended: whether that trains no further.
+      has_ended: whether the task trains no further.
     """
     now = time.time()
     self._next_write = now + _SECS_BETWEEN_WRITES
@@ -88,7 +88,7 @@ class TaskRecorder:
             total_seconds=now - self._began, has_ended=has_ended)))
 
   def write_now_and_then(self, loop: loop_lib.Loop) -> None:
-    """Writes if the last time is long ago, for a task that may be killed."""
+    """Writes if the last write is long ago, as a task may be killed."""
     if time.time() >= self._next_write:
       self.write(loop, has_ended=False)
 
@@ -121,11 +121,11 @@ def _weight(weight, session, checkpoint):
 def mixture_weights(
     session: Any, iteration: iteration_lib.Iteration, checkpoint: str
 ) -> Dict[str, List[float]]:
-  """Returns the mean absolute mixture weights of ensembles that have some.
+  """Returns the mean absolute mixture weights of ensembles with weights.
 
   Args:
     session: `Session`, for weights that are no variables.
-    checkpoint: str, the prefix of the checkpoint that has the other variables.
+    checkpoint: str, the prefix of the checkpoint with the other variables.
   """
   return {
       c.name: [_mean_weight(_weight(w.weight, session, checkpoint))
@@ -138,11 +138,12 @@ def costs(
     iteration: iteration_lib.Iteration,
     measured: Optional[Sequence[float]],
     sizes: Optional[Sequence[float]]) -> Dict[str, Dict[str, Any]]:
-  """Returns the known costs of subnetworks, as in a record.
+  """Returns the known costs of subnetworks, for a record.
 
   Args:
-    measured: the cost of a step of each one, if a placement strategy asked.
-    sizes: the bytes of its variables, under the same condition.
+    measured: the cost of a step of each subnetwork, if a placement strategy
+      asked for the cost.
+    sizes: the bytes of the variables, under the same condition.
   """
   record: Dict[str, Dict[str, Any]] = {
       spec.name: {} for spec in iteration.subnetworks}
@@ -168,8 +169,8 @@ def write_evaluation(
   Args:
     number: int, the iteration of the checkpoint.
     ensemble: str, the name of the evaluated ensemble.
-    name: str, that of the evaluation, or None.
-    global_step: int, that of the checkpoint.
+    name: str, the name of the evaluation, or None.
+    global_step: int, the step of the checkpoint.
     metrics: dict; values that are no numbers are left out.
   """
   write = store.Store(model_dir).write_evaluation
@@ -180,7 +181,7 @@ def write_evaluation(
 
 
 def mark_resumed(model_dir: str) -> None:
-  """Records that training goes on: no end is known any more."""
+  """Records that training resumes, so that no end is known any more."""
   history = store.Store(model_dir)
   write_or_warn(history.write_undecided, None)
   write_or_warn(history.write_end, None)

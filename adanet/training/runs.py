@@ -66,7 +66,7 @@ class HookRunner:
       self._call(owned, owned.hook.begin)
 
   def after_create_session(self, session: Any, coordinator: Any) -> None:
-    """Tells the hooks that there is a session."""
+    """Tells the hooks about a new session."""
     for owned in self._hooks:
       self._call(owned, owned.hook.after_create_session, session, coordinator)
 
@@ -75,17 +75,17 @@ class HookRunner:
           finished: Callable[[Any], Collection[str]] = lambda values: (),
           training: Optional[Collection[str]] = None,
           feeds: Mapping[Any, Any] = {}) -> Any:  # pylint: disable=dangerous-default-value
-    """Runs fetches together with the hooks' own, and returns their values.
+    """Runs fetches together with the hooks' fetches, and returns the values.
 
     Args:
-      last: function from the hooks' fetches to a dict of further fetches,
-        run after them in the same run. Then `fetches` is a dict too, and the
-        result has both.
-      finished: called with the values after the run, before the hooks see
-        their values. It returns the owners that took their last step.
+      last: function from the hooks' fetches to a dict of further fetches, which
+        run last in the same run. Then `fetches` is a dict too, and the result
+        has both.
+      finished: called with the values after the run, before the hooks get the
+        values. Returns the owners that took the last step.
       training: the owners that train in this run; None for all. The hooks of
         other owners are not called. The user's hooks always are.
-      feeds: dict from a tensor to its value, beside what hooks feed.
+      feeds: dict from a tensor to the value, beside the hooks' feeds.
     """
     train = tf_compat.v1.train
     asked = []
@@ -124,13 +124,13 @@ class HookRunner:
     return values
 
   def end(self, session: Any) -> None:
-    """Tells the hooks that training ends well."""
+    """Tells the hooks about the end of training without an error."""
     for owned in self._hooks:
       self._call(owned, owned.hook.end, session)
 
 
 def _leaves(fetches):
-  """Returns the fetches of `Session.run`; its dicts may have any keys."""
+  """Returns the fetches of `Session.run`, where dicts may have any keys."""
   if isinstance(fetches, dict):
     fetches = list(fetches.values())
   if isinstance(fetches, (list, tuple)):
@@ -141,7 +141,7 @@ def _leaves(fetches):
 def _fetched_here(element):
   """Returns an op that runs after an element of the graph.
 
-  TensorFlow warns if an op gets a control output after it ran.
+  TensorFlow warns about ops that get a control output after a run.
   """
   v1 = tf_compat.v1
   outputs = getattr(element, "outputs", [element])
@@ -152,20 +152,20 @@ def _fetched_here(element):
 
 
 class Runs:
-  """Trains some names in one run, or only looks how far all are.
+  """Trains some names in one run, or only reads all steps.
 
   Attributes:
-    was_new: whether the last run was the first of its kind, which takes longer:
-      a session compiles it.
+    was_new: whether the last run was the first of the same kind, which takes
+      longer, because a session compiles the run.
   """
 
   def __init__(self, ops: train_ops.TrainOps, hooks: HookRunner,
                summaries: training_summaries.TrainingSummaries,
                input_turn: Any = None):
-    """Makes ops, and runs nothing yet.
+    """Creates ops, and runs nothing yet.
 
-    A session takes a graph over anew where ops were added since its last run.
-    So ops of runs that will come are made now, in the default graph.
+    A session processes a graph anew after ops were added. Therefore, the ops of
+    all later runs are created now, in the default graph.
     """
     self._ops = ops
     self._input_turn = input_turn
@@ -185,10 +185,10 @@ class Runs:
         self._global_step_after(all_names, {})
 
   def start(self, session: Any) -> Tuple[Dict[str, int], Any, int]:
-    """Begins with a session, and forgets the calls of another one.
+    """Begins with a session, and forgets the calls of another session.
 
     Args:
-      session: `Session`, with all variables ready.
+      session: `Session` with initialized variables.
 
     Returns:
       The steps of all trainees by name, and the results of `look`.
@@ -204,8 +204,8 @@ class Runs:
   def _global_step_after(self, names, fetched):
     """Returns the global step for a run that trains some names.
 
-    Hooks that fetch the global step get the one before the step, as always. So
-    it is set when all that they fetch is there.
+    As always, hooks that fetch the global step get the value before the step.
+    The step is therefore set after the hooks' fetches.
     """
     graph = tf_compat.v1.get_default_graph()
     elements = [graph.as_graph_element(leaf) for leaf in _leaves(fetched)]
@@ -246,10 +246,10 @@ class Runs:
     """Trains some names once.
 
     Args:
-      names: of the trainees that train.
+      names: the names of the trainees that train.
       global_step: int, before the run.
-      finished: function from pairs of a name and its step to the names that
-        took their last step.
+      finished: function from pairs of a name and a step to the names that took
+        the last step.
 
     Returns:
       Dict with the keys of `TrainOps.fetches`, "summaries", "observed" and

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saves checkpoints and graphs in a model_dir while an iteration trains.
 
-The graph is in files as `tf.estimator` writes them:
+The graph is in the same files as with `tf.estimator`:
 
     <model_dir>/graph.pbtxt         as text
     <model_dir>/<checkpoint>.meta   for `tf.train.import_meta_graph`
     <model_dir>/events.*            for TensorBoard's page "Graphs"
 
-An input_fn may hold all of its data in the graph, and these files are written
-again and again. So they have a placeholder for each large constant. A graph of
-more than 2 GB is in no file: TensorFlow cannot write it.
+An input_fn may hold all data in the graph, and the files are written often, so
+that the files have a placeholder for each large constant. TensorFlow cannot
+write a graph of more than 2 GB, which is in no file.
 """
 
 import os
@@ -51,8 +51,8 @@ def _graph_def(graph):
 class GraphFiles:
   """Writes the files of the default graph.
 
-  A graph that does not fit on the disk is lost, and a warning says so. For a
-  large graph it takes seconds to make the contents, so they are made once.
+  On a full disk, the graph is lost, with a warning. Serializing a large graph
+  takes seconds, and is done once.
   """
 
   def __init__(self, model_dir: str, saver: Any):
@@ -64,7 +64,7 @@ class GraphFiles:
     self._is_written = False
 
   def _meta_graph(self):
-    """Returns the serialized `MetaGraphDef`; empty if it is too large."""
+    """Returns the serialized `MetaGraphDef`; empty for a too large graph."""
     if self._content is None:
       try:
         graph_def = _graph_def(self._graph)
@@ -90,7 +90,7 @@ class GraphFiles:
       logging.warning("%s is not written: the disk is full.", path)
 
   def write_beside(self, checkpoint: str) -> None:
-    """Writes the file that belongs to a checkpoint."""
+    """Writes the file of a checkpoint."""
     if self._meta_graph():
       self._write(checkpoint + ".meta", self._meta_graph())
 
@@ -110,8 +110,8 @@ class GraphFiles:
 class Saver:
   """Saves nothing: of all workers, only the chief writes checkpoints.
 
-  Make it before hooks begin: they use a saver in the default graph, as the
-  hooks of `tf.estimator` do.
+  Create this object before hooks begin: like the hooks of `tf.estimator`, hooks
+  use a saver in the default graph.
   """
 
   def __init__(self, **options: Any):
@@ -123,10 +123,10 @@ class Saver:
     self._saver = checkpoint_file.new_saver(self._save_for_hook, **options)
 
   def _save_for_hook(self, session, prefix, global_step):
-    """Saves where a hook of a user asks for it."""
+    """Saves at the request of a user's hook."""
 
   def build(self) -> None:
-    """Makes the ops. Call it when the graph is complete."""
+    """Creates the ops, when the graph is complete."""
 
   def is_due(self, global_step: int) -> bool:
     """Returns whether the config asks for a checkpoint now."""
@@ -134,10 +134,10 @@ class Saver:
     return False
 
   def save(self, session: Any, global_step: int) -> bool:
-    """Saves a checkpoint, unless nothing has trained since the last one.
+    """Saves a checkpoint, unless nothing has trained since the last save.
 
-    A disk that is full does not stop training: a warning says so, and a later
-    call tries again.
+    A full disk does not stop training: a warning is logged, and a later call
+    tries again.
 
     Returns:
       Whether a listener asks to stop training.
@@ -149,7 +149,8 @@ class Saver:
           end_hooks: Callable[[], None]) -> None:
     """Saves the last checkpoint, and ends the listeners, then the hooks.
 
-    A hook that ends reads the trained values, also if it raises an error.
+    The save is first, so that hooks read the trained values, and an error of a
+    hook loses nothing.
     """
     del session, global_step
     end_hooks()
@@ -158,17 +159,17 @@ class Saver:
 class CheckpointSaver(Saver):
   """Saves the variables of the default graph.
 
-  The global step does not say how far everything is: where the subnetworks of
-  an iteration are done, their ensembles may train on. So the steps of all say
+  The global step does not show all progress: when the subnetworks of an
+  iteration are done, ensembles may train on. The steps of all trainees show
   whether there is something to save.
 
-  A hook may save, too, in the same folder. Then neither saves a step again that
-  the other one has saved, but each tells its listeners of its own saves.
+  A hook may also save in the same folder. Then neither the hook nor this saver
+  saves a step twice, and each calls only the listeners that it was given.
 
   Attributes:
     checkpoint: str, the prefix of the last checkpoint that was saved, or of the
-      one from which training goes on; None before that.
-    graph_files: `GraphFiles` of the default graph, when that is complete.
+      checkpoint that training resumed from; None before.
+    graph_files: `GraphFiles` of the default graph, when the graph is complete.
   """
   graph_files: GraphFiles
 
@@ -181,16 +182,16 @@ class CheckpointSaver(Saver):
     """Begins the listeners.
 
     Args:
-      config: RunConfig, which says how often and how many.
-      steps: the variables that count the steps of all that train, anywhere.
-      report: called with a `CheckpointSaved` for each.
-      wait_for_space: called with the problem, again and again while a
-        checkpoint that training cannot go on without does not fit on the disk.
-        It sleeps, and raises an error in the end.
+      config: RunConfig, with the frequency and the number of checkpoints.
+      steps: the variables with the steps of all trainees of all tasks.
+      report: called with a `CheckpointSaved` for each checkpoint.
+      wait_for_space: called with the problem, repeatedly while a necessary
+        checkpoint does not fit on the disk. Sleeps, and raises an error after
+        the longest wait.
       input_position: function from a session to the result of `input_position`
         of a `ModelDir`.
       search_dir: str, the model_dir of the whole search. A hook's checkpoints
-        for it are saved in `model_dir`.
+        for `search_dir` are saved in `model_dir`.
     """
     super().__init__(
         sharded=True, max_to_keep=config.keep_checkpoint_max,
@@ -217,7 +218,7 @@ class CheckpointSaver(Saver):
       listener.begin()
 
   def build(self) -> None:
-    """Makes the ops. Call it when the graph is complete."""
+    """Creates the ops, when the graph is complete."""
     self._saver.build()
     self.graph_files = GraphFiles(self._model_dir.path, self._saver)
     self._read_steps = tf_compat.v1.stack(
@@ -233,9 +234,9 @@ class CheckpointSaver(Saver):
                 time.time() >= self._told_time + self._every_secs)
 
   def _new_path(self, prefix, global_step):
-    """Returns the path of a checkpoint that is not there yet.
+    """Returns the path of a checkpoint that does not exist yet.
 
-    A file that other processes may read is never written again.
+    Files that other processes may read are never written again.
     """
     first = path = f"{prefix}-{global_step}"
     number = 0
@@ -259,7 +260,7 @@ class CheckpointSaver(Saver):
     self.graph_files.write_beside(path)
 
   def _write_surely(self, session, path):
-    """Writes a checkpoint that training cannot go on without."""
+    """Writes a checkpoint that training needs to continue."""
     while True:
       try:
         return self._write(session, path)
@@ -283,10 +284,10 @@ class CheckpointSaver(Saver):
     self._note_told(steps, global_step)
 
   def go_on_from(self, checkpoint: str) -> None:
-    """Sets the checkpoint of this iteration from which training goes on.
+    """Sets the checkpoint of the iteration that training resumes from.
 
     Args:
-      checkpoint: str, its prefix. The variables may be further by now.
+      checkpoint: str, the prefix. The variables may have more steps by now.
     """
     names = [step.op.name for step in self._steps]
     steps = checkpoints.values(checkpoint, names)
@@ -296,7 +297,7 @@ class CheckpointSaver(Saver):
         self._saved_steps, self._model_dir.global_step(checkpoint))
 
   def _save_new(self, session, path, steps, global_step, write):
-    """Saves a checkpoint of some steps, unless the last one has these."""
+    """Saves a checkpoint of some steps, unless the last save has the same."""
     if steps == self._saved_steps:
       return
     write(session, path)
@@ -337,7 +338,7 @@ class CheckpointSaver(Saver):
         session, global_step, self._listeners, self._write))
 
   def save_or_fail(self, session: Any, global_step: int) -> None:
-    """Saves a checkpoint now; raises a `DiskFullError` if it does not fit."""
+    """Saves a checkpoint now; raises a `DiskFullError` on a full disk."""
     self._save(session, global_step, self._listeners, self._write)
 
   def _save_for_hook(self, session, prefix, global_step):
@@ -365,7 +366,7 @@ class CheckpointSaver(Saver):
           end_hooks: Callable[[], None]) -> None:
     """Ends the listeners and the hooks; see `Saver`.
 
-    It waits for space where the disk is full.
+    Waits for space on a full disk.
     """
     self._save(session, global_step, self._listeners, self._write_surely)
     for listener in self._listeners:
@@ -376,8 +377,8 @@ class CheckpointSaver(Saver):
 class HookedSaver(CheckpointSaver):
   """Saves when a user's hooks say so, not the config, as `tf.estimator` does.
 
-  The hooks call their listeners. A search goes on from the checkpoint at the
-  end of an iteration. If no hook saves the last one, this saver does. A hook
+  The hooks call their listeners. A search continues from the checkpoint at the
+  end of an iteration. If no hook saves this checkpoint, this saver does. A hook
   may also save in another folder.
   """
 
@@ -401,15 +402,15 @@ class HookedSaver(CheckpointSaver):
     self._save(session, global_step, (), self._write, prefix)
 
   def save(self, session: Any, global_step: int) -> bool:
-    """Saves the first checkpoint. The hooks tell the listeners about it."""
+    """Saves the first checkpoint. The hooks call the listeners."""
     return self._warn_if_full(lambda: self._save(
         session, global_step, (), self._write))
 
   def end(self, session: Any, global_step: int,
           end_hooks: Callable[[], None]) -> None:
-    """Ends the hooks, and saves the last checkpoint where they do not.
+    """Ends the hooks, and saves the last checkpoint if the hooks do not.
 
-    A hook saves at its end if the global step is not that of its last save.
+    At the end, a hook saves if the global step has changed since the last save.
     """
     before = self.checkpoint
     if self._hook_global_step in (None, global_step):

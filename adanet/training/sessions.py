@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a session ready to run: its variables, its tables, its input."""
+"""Makes a session ready to run: variables, tables, input."""
 
 import contextlib
 import re
@@ -21,9 +21,9 @@ _LEARNING_RATE = re.compile(
 
 
 class _Saved(NamedTuple):
-  """A variable, table or resource of the graph, as a checkpoint has it.
+  """A variable, table or resource of the graph, by the name in a checkpoint.
 
-  The parts of a variable have one name, and the shape of the whole variable.
+  The parts of a variable share a name, and the shape of the whole variable.
   """
   name: str
   shape: Any
@@ -42,7 +42,7 @@ def _variable(variable):
 
 
 def _all_saved():
-  """Yields a `_Saved` for all of the default graph that a checkpoint has."""
+  """Yields a `_Saved` for each part of the default graph that is saved."""
   v1 = tf_compat.v1
   for variable in v1.global_variables():
     yield _variable(variable)
@@ -52,7 +52,7 @@ def _all_saved():
 
 
 def saved_names() -> List[str]:
-  """Returns the names that a checkpoint of the default graph has."""
+  """Returns the names in a checkpoint of the default graph."""
   return [name for name, _, _ in _all_saved()]
 
 
@@ -60,18 +60,19 @@ class Restorer:
   """Restores the variables of the default graph from a checkpoint.
 
   Attributes:
-    checkpoint: str, its prefix.
-    has_all: whether it has all variables of the graph.
+    checkpoint: str, the prefix of the checkpoint.
+    has_all: whether the checkpoint has all variables of the graph.
   """
 
   def __init__(self, checkpoint: str, new: Optional[str] = None):
     """Checks that the checkpoint has all variables of the graph.
 
     Args:
-      new: the beginning of the names of variables that it cannot have yet.
+      checkpoint: str, the prefix of the checkpoint.
+      new: the prefix of names of new variables, which no checkpoint has yet.
 
     Raises:
-      checkpoints.CheckpointError: it is broken, or it lacks a variable.
+      checkpoints.CheckpointError: the checkpoint is broken or lacks a variable.
     """
     v1 = tf_compat.v1
     checkpoints.check_readable(checkpoint)
@@ -120,12 +121,12 @@ class Restorer:
 class Initializers:
   """The initializers of a session on the default graph.
 
-  Make it when the graph is complete.
+  Create this object when the graph is complete.
 
   Attributes:
-    kept_rates: dict from a trainee to the learning rate that its optimizer
-      was made with, and the one that the checkpoint had instead. Optimizers of
-      Keras keep it in a variable.
+    kept_rates: dict from a trainee to a pair of learning rates: the rate of the
+      new optimizer, and the rate in the checkpoint, which replaces the new
+      rate. Keras optimizers have the rate in a variable.
   """
 
   def __init__(self, restorer: Optional[Restorer],
@@ -135,10 +136,10 @@ class Initializers:
     """Runs nothing yet.
 
     Args:
-      restorer: `Restorer`; None where there is no checkpoint.
-      local_init_ops: ops of subnetworks that initialize their own state.
+      restorer: `Restorer`; None without a checkpoint.
+      local_init_ops: ops of subnetworks that initialize local state.
       input_initializers: ops that start the input.
-      load: gives a session what else it needs of a checkpoint.
+      load: function that loads further values of a checkpoint into a session.
     """
     v1 = tf_compat.v1
     self._restorer = restorer
@@ -159,7 +160,7 @@ class Initializers:
     self._queues = v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
 
   def set_variables(self, session: Any) -> None:
-    """Gives all variables their values, from the checkpoint if there is one."""
+    """Initializes all variables, from the checkpoint if there is one."""
     # Initial values are not computed where none is left.
     if not (self._restorer and self._restorer.has_all) or (
         self._rates or self._resources):
@@ -175,7 +176,7 @@ class Initializers:
           if before != after}
 
   def unset_variables(self, session: Any) -> List[str]:
-    """Returns the names of the variables and resources that have no value."""
+    """Returns the names of the variables and resources without a value."""
     if self._are_set is None:
       self._are_set = [
           tf_compat.v1.is_variable_initialized(v) for v in self._variables
@@ -187,13 +188,13 @@ class Initializers:
 
   @contextlib.contextmanager
   def started(self, session: Any) -> Iterator[Any]:
-    """Starts the tables and the input of this process.
+    """Starts the tables and the input of the process.
 
     Args:
-      session: `Session`. Its variables have their values.
+      session: `Session` with initialized variables.
 
     Yields:
-      The coordinator of the input's threads, which end at the end.
+      The coordinator of the input's threads, which stop when the context exits.
     """
     v1 = tf_compat.v1
     session.run(self._local_init)
@@ -212,21 +213,23 @@ class Initializers:
 
 
 class OpenSession:
-  """A session that is entered only while it is used.
+  """A session that is entered only during a call.
 
-  So its user is in no graph meanwhile, and eager execution is on. It is closed
-  where the program drops it or ends: later, Python cannot start the thread that
-  TensorFlow closes a session in, and would wait for it for ever.
+  Between calls, the user is in no graph and eager execution is on. The session
+  is closed when the program drops the object or exits. After the exit, Python
+  cannot start the thread in which TensorFlow closes a session, and would wait
+  forever.
 
   Attributes:
-    coordinator: `Coordinator` of its input.
+    coordinator: `Coordinator` of the input.
   """
 
   def __init__(self, session: Any, initializers: Initializers, features: Any):
-    """Makes it ready.
+    """Makes the session ready.
 
     Args:
-      initializers: `Initializers` of that graph.
+      session: `Session`.
+      initializers: `Initializers` of the session's graph.
       features: tensor or dict of tensors, for the errors of a run.
     """
     self._session = session
@@ -244,13 +247,13 @@ class OpenSession:
 
   @contextlib.contextmanager
   def entered(self) -> Iterator[Any]:
-    """Yields the session; it and its graph are the default ones meanwhile."""
+    """Yields the session. Session and graph are the default ones meanwhile."""
     with self._session.graph.as_default(), self._session.as_default(), (
         user_input.explained_in_run(self._features)):
       yield self._session
 
   def close(self) -> None:
-    """Ends the threads of its input, and frees it."""
+    """Stops the threads of the input, and frees the session."""
     self._close()
 
 
@@ -264,10 +267,10 @@ def local_init_op(local_init_ops: Sequence[Any]) -> Any:
 
 
 def local_session(session_config: Any) -> Any:
-  """Returns a session on the default graph, in this process.
+  """Returns a session on the default graph, in the current process.
 
   Args:
-    session_config: `ConfigProto`; None for the default one.
+    session_config: `ConfigProto`; None for the default config.
   """
   config = tf_compat.default_session_config()
   if session_config is not None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a search needs to train: builds the graphs of its iterations."""
+"""The setup of a search, which builds the graphs of the iterations."""
 
 import contextlib
 import functools
@@ -39,7 +39,7 @@ def _check_time(share, strategy, has_steps):
 
 
 class BuiltGraph(NamedTuple):
-  """The graph of an iteration, which is the default graph meanwhile.
+  """The graph of an iteration, which is the default graph in the context.
 
   Attributes:
     iteration: `Iteration`.
@@ -63,7 +63,7 @@ class Rules(NamedTuple):
 
   @property
   def metric_name(self) -> str:
-    """The name of the metric that candidates are compared by."""
+    """The name of the metric that compares candidates."""
     return self.evaluator.metric_name if self.evaluator else "adanet_loss"
 
 
@@ -107,7 +107,7 @@ class SearchSetup(NamedTuple):
     return self.report_store.for_generator(number)
 
   def _share(self, strategy, number, builder_names):
-    """Returns which parts this worker builds and trains, by its strategy."""
+    """Returns which parts the worker builds and trains, by the strategy."""
     part = self.part
     if self.only is not None:
       part = self.only.subnetworks_of(number)
@@ -141,8 +141,8 @@ class SearchSetup(NamedTuple):
     """Builds the graph of an iteration; see `graph_on`.
 
     Args:
-      num_subnetworks: int, how many the iteration has, all of its builders;
-        None to ask the generator, if the input depends on it.
+      num_subnetworks: int, the number of builders of the iteration; None to ask
+        the generator, if the input depends on the number.
     """
     return self.graph_on(
         self._reader(input_fn, mode, num_subnetworks or functools.partial(
@@ -186,9 +186,9 @@ class SearchSetup(NamedTuple):
 
     Args:
       read: function from the strategy to the `Input`, called in the graph.
-      mode: str, one of `tf.estimator.ModeKeys`. Unless it is "train", all is
-        built on this machine.
-      scope: function that enters a scope of the graph: on which devices it is.
+      mode: str, a constant of `tf.estimator.ModeKeys`. Unless the mode is
+        "train", this machine builds everything.
+      scope: function that enters a scope of the graph, such as devices.
 
     Yields:
       `BuiltGraph`.
@@ -203,9 +203,9 @@ class SearchSetup(NamedTuple):
   def task_graph(self, input_fn: Callable[..., Any], mode: str
                 ) -> ContextManager[Tuple[
                     Any, subnetworks.LearningTask, input_fn_lib.Input]]:
-    """Builds a graph that has only the input, but is else as that of `graph`.
+    """Builds a graph with the input alone, otherwise equal to that of `graph`.
 
-    Random ops of an input without seeds get the same ones in both.
+    Random ops of an input without seeds get the same seeds in both graphs.
 
     Returns:
       A context manager that yields the strategy, the `LearningTask`, and the
@@ -215,10 +215,10 @@ class SearchSetup(NamedTuple):
         self._reader(input_fn, mode, 1), mode, contextlib.nullcontext)
 
   def _input_contexts(self, input_fn, strategy, num_subnetworks):
-    """Returns the `InputContext` of all that trains in one step, of each turn.
+    """Returns the `InputContext` of each turn, or of the only input.
 
     Args:
-      num_subnetworks: int, or function that returns it.
+      num_subnetworks: int, or function that returns the number.
     """
     def context(*place):
       return tf_compat.v1.distribute.InputContext(*place)
@@ -247,7 +247,8 @@ class SearchSetup(NamedTuple):
     """Returns a function from the strategy to the `Input`.
 
     Args:
-      num_subnetworks: int, those of the iteration, or function that returns it.
+      num_subnetworks: int, the number of the iteration's subnetworks, or
+        function that returns the number.
     """
     return lambda strategy: input_fn_lib.call(
         input_fn, mode, self.config, self._input_contexts(
@@ -291,7 +292,7 @@ class SearchSetup(NamedTuple):
     """Opens a session on a built graph, with the values of a checkpoint.
 
     Args:
-      checkpoint: str, its prefix; None for the initial values.
+      checkpoint: str, the prefix; None for the initial values.
     """
     return sessions.OpenSession(
         sessions.local_session(self.config.session_config),

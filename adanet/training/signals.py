@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SIGTERM and Ctrl-C: the end of a task, at once or after its step."""
+"""SIGTERM and Ctrl-C end a task, at once or after the current step."""
 
 import contextlib
 import signal
@@ -22,11 +22,11 @@ class StopRequests:
         save()
         requests.raise_asked()
 
-  In a thread that is not the main one it does nothing: Python runs the
-  handlers of signals in the main thread only.
+  Only the main thread handles signals, because Python runs signal handlers
+  there. In another thread, the context does nothing.
 
   Attributes:
-    asked: the number of the first signal that came; None: none came.
+    asked: the number of the first signal, or None.
   """
 
   def __init__(self) -> None:
@@ -55,9 +55,9 @@ class StopRequests:
 
   @contextlib.contextmanager
   def deferred(self) -> Iterator[None]:
-    """Within this, the first signal only sets `asked`; the second raises.
+    """In this context, the first signal only sets `asked`; the second raises.
 
-    Leaving it raises nothing: the caller calls `raise_asked` when it is ready.
+    The end of the context raises nothing: the caller calls `raise_asked`.
     """
     self._num_deferred += 1
     try:
@@ -66,12 +66,12 @@ class StopRequests:
       self._num_deferred -= 1
 
   def raise_asked(self) -> None:
-    """Raises the exception of the signal, if one has come.
+    """Raises the exception of the first signal, if there was a signal.
 
     Raises:
-      KeyboardInterrupt: it was SIGINT. It is `ProgramInterrupted`, unless a
-        person types at this Python.
-      SystemExit: it was SIGTERM; the exit status is 128 + 15, as a shell's.
+      KeyboardInterrupt: for SIGINT; a `ProgramInterrupted`, unless a person
+        types at this Python.
+      SystemExit: for SIGTERM; the exit status is 128 + 15, as in a shell.
     """
     if self.asked is not None:
       _raise(self.asked)

@@ -15,16 +15,16 @@ ENSEMBLES = ""
 
 
 class Turns:
-  """The turns of one worker: for each subnetwork, and for all ensembles.
+  """The turns of a worker: one for each subnetwork, and one for all ensembles.
 
-  The next one is always the least served: the one with the fewest seconds,
-  divided by its part of the time. So each one gets its part, and when one
-  trains no further, the rest get its part, in proportion to their own.
+  The next turn is the least served: the turn with the fewest seconds, divided
+  by the turn's part of the time. When a turn is over for good, the other turns
+  divide the free time in proportion to their parts.
   """
 
   def __init__(self, fractions: Mapping[
       str, Union[fractions_lib.Fraction, float]]):
-    """Takes the part of the time for each one."""
+    """Takes the part of the time for each turn."""
     self._fractions = {name: float(part) for name, part in fractions.items()}
     # Seconds by part of the time.
     self._served = {name: 0. for name in fractions}
@@ -32,14 +32,14 @@ class Turns:
 
   def next(self, active: Collection[str],
            waiting: Collection[str] = ()) -> str:
-    """Returns the least served one; the first of them if some are equal.
+    """Returns the least served turn; of equals, the first.
 
-    One that was not active at the last call starts level with the least served
-    active one. Its missed time is not made up for, unless it was waiting.
+    A turn that was not active at the last call starts level with the least
+    served active turn. The missed time is lost, unless the turn was waiting.
 
     Args:
-      active: the names of trainees that may train, at least one.
-      waiting: the names of trainees that must wait for other ones.
+      active: the names of the turns that may train, at least one.
+      waiting: the names of turns that must wait for other turns.
     """
     stayed = [self._served[name] for name in active if name in self._active]
     for name in active:
@@ -49,25 +49,26 @@ class Turns:
     return min(active, key=self._served.__getitem__)
 
   def served(self, name: str, secs: float) -> None:
-    """Adds the seconds that one has trained."""
+    """Adds the seconds that a turn has trained."""
     self._served[name] += secs / self._fractions[name]
 
 
 class LagLimit:
-  """How far ensembles may train ahead of subnetworks that other tasks train.
+  """How far ensembles may train ahead of the subnetworks of other tasks.
 
-  An ensemble that ran ahead would be compared with other ones before its
-  subnetworks have learned, so it takes a step for each step of the slowest one.
+  An ensemble takes a step for each step of the slowest subnetwork. Otherwise,
+  ensembles would be compared before the subnetworks have learned.
 
   Attributes:
-    steps: dict from a subnetwork's name to its step.
+    steps: dict from the name of a subnetwork to the step.
   """
 
   def __init__(self, limit: Optional[int], untrained: Collection[str] = ()):
-    """Takes when a subnetwork is done.
+    """Takes the step at which a subnetwork is done.
 
     Args:
-      limit: int, the step at which it is; None if only its input ends it.
+      limit: int, the step at which a subnetwork is done; None if only the end
+        of the input ends a subnetwork.
       untrained: the names of subnetworks that no task trains.
     """
     self._limit = limit
@@ -75,7 +76,7 @@ class LagLimit:
     self.steps: Dict[str, int] = {}
 
   def update(self, steps: Dict[str, int]) -> None:
-    """Takes over the steps of all subnetworks that other tasks train."""
+    """Takes the steps of all subnetworks that other tasks train."""
     self.steps = dict(steps)
 
   def stop(self, name: str) -> None:
@@ -84,13 +85,13 @@ class LagLimit:
 
   @property
   def unfinished(self) -> Dict[str, int]:
-    """The steps of subnetworks that are not done, by name."""
+    """A dict from the name of each unfinished subnetwork to the step."""
     return {name: step for name, step in self.steps.items()
             if name not in self._stopped and (
                 self._limit is None or step < self._limit)}
 
   def allows(self, step: int) -> bool:
-    """Returns whether an ensemble that took `step` steps may take another."""
+    """Returns whether an ensemble may take another step after `step` steps."""
     unfinished = self.unfinished
     if unfinished:
       return step <= min(unfinished.values())
@@ -103,11 +104,11 @@ class Trainee(NamedTuple):
   Attributes:
     name: str.
     is_subnetwork: bool.
-    step: variable, how often it was trained.
-    advance: tensor, int64 of shape []: trains it once and returns its new step.
+    step: variable, the number of training steps.
+    advance: tensor, int64 of shape []: trains a step and returns the new step.
     loss: float tensor of shape [].
-    chief_hooks: tuple of hooks that run on the chief while it trains.
-    hooks: tuple of hooks that run on each worker while it trains.
+    chief_hooks: tuple of hooks that run on the chief while the trainee trains.
+    hooks: tuple of hooks that run on each worker while the trainee trains.
   """
   name: str
   is_subnetwork: bool
@@ -119,9 +120,9 @@ class Trainee(NamedTuple):
 
 
 def _tensor(assigned):
-  """Returns the value of an assignment, read by an op that is there already.
+  """Returns the value of an assignment, from an op that exists already.
 
-  TensorFlow 2 warns of ops that a later fetch of the assignment itself changes.
+  TensorFlow 2 warns about ops that a later fetch of the assignment changes.
   """
   return tf_compat.v1.identity(assigned)
 
@@ -146,18 +147,18 @@ class TrainOps:
   """The ops that train an iteration, in the graph of the iteration.
 
   Attributes:
-    trainees: dict from a name to a `Trainee` that this worker trains.
-    averages: dict from an ensemble's name to the tensor that updates and
-      returns the moving average of its AdaNet loss.
-    fractions: dict from the name of a turn to the part of this worker's time
-      that it gets: a subnetwork, or `ENSEMBLES`. None if all train in each
+    trainees: dict from a name to a `Trainee` of the worker.
+    averages: dict from the name of an ensemble to the tensor that updates and
+      returns the moving average of the AdaNet loss.
+    fractions: dict from the name of a turn, a subnetwork or `ENSEMBLES`, to the
+      part of the worker's time for the turn. None if all trainees train in each
       run.
-    observed: dict from a name to its step, of subnetworks that other tasks or
-      other runs train, too, and that matter here.
-    pacemakers: the names of the observed subnetworks that its ensembles must
-      not train ahead of.
-    is_part: whether this is a part of an iteration. Its other subnetworks
-      train in other parts, in as many steps.
+    observed: dict from the name of a subnetwork to the step, for subnetworks
+      that other tasks or other runs train, too, and that matter here.
+    pacemakers: the names of the observed subnetworks that the worker's
+      ensembles must not train ahead of.
+    is_part: whether the graph is a part of an iteration. The other subnetworks
+      of the iteration train as many steps in other parts.
   """
 
   def __init__(self, iteration: iteration_lib.Iteration,
@@ -168,7 +169,7 @@ class TrainOps:
 
     Args:
       is_part: see the attribute.
-      shares_ensembles: whether other workers train its ensembles, too.
+      shares_ensembles: whether other workers train the same ensembles.
     """
     self.is_part = is_part
     self._stops = stops
@@ -214,7 +215,7 @@ class TrainOps:
     self._combine = global_step_combiner_fn
 
   def turn_of(self, names: Sequence[str]) -> int:
-    """Returns which of the `fractions` a run takes that trains some names."""
+    """Returns the turn, a key of `fractions`, of a run with some trainees."""
     all_turns = list(self.fractions or ())
     return all_turns.index(
         names[0] if names[0] in all_turns else ENSEMBLES)
@@ -225,14 +226,14 @@ class TrainOps:
     return {name: self.trainees[name].advance for name in names}
 
   def fetches(self, names: Iterable[str]) -> Dict[str, Any]:
-    """Returns the fetches of a step: three tensors, as each one costs time.
+    """Returns the fetches of a step: three tensors, as each tensor costs time.
 
     Returns:
       Dict with "steps" and "losses", tensors of shape [number of names], and
-      "averages", a tensor of shape [number of averages]; empty for one
-      candidate alone, which wins whatever its average is, and in a turn in
-      which no ensemble trains. A part's candidate is not alone: it is compared
-      with the candidates of other parts.
+      "averages", a tensor of shape [number of averages]. "averages" is empty
+      for a turn without ensembles, and for a single candidate, which wins with
+      any average. The candidate of a part is not single, because other parts
+      have candidates, too.
     """
     v1 = tf_compat.v1
     names = tuple(names)
@@ -248,9 +249,10 @@ class TrainOps:
     }
 
   def trains_ensembles(self, names: Iterable[str]) -> bool:
-    """Returns whether a run of these names trains ensembles.
+    """Returns whether a run of some names trains ensembles.
 
-    Without turns, each run does. Only such runs have averages and summaries.
+    Without turns, each run trains ensembles. Only runs with ensembles have
+    averages and summaries.
     """
     return self.fractions is None or not all(
         self.trainees[name].is_subnetwork for name in names)

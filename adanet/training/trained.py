@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The values that pass between a search and the engine of its iterations.
+"""The values that pass between a search and the engine of the iterations.
 
-They are names, numbers and paths: they can be printed, pickled, and written by
-hand in a test.
+The values are names, numbers and paths, so that a test can print, pickle and
+write the values by hand.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -15,24 +15,24 @@ from adanet.training import ending as ending_lib
 
 
 class Preset(NamedTuple):
-  """Which candidate wins an iteration whatever its value is.
+  """Which candidate wins an iteration without a comparison of values.
 
   Attributes:
-    replayed: int, the index that a replay names; None without a replay.
-    up_to: int, how many candidates there may be at most for the last one to win
-      without a comparison; 0 if one that is alone needs a value, too.
+    replayed: int, the index in a replay; None without a replay.
+    up_to: int, the largest number of candidates at which the last candidate
+      wins without a comparison; 0 if a single candidate needs a value, too.
   """
   replayed: Optional[int] = None
   up_to: int = 1
 
   def choice(self, names: Sequence[str]) -> Optional[selection.Choice]:
-    """Returns the winner; None if values have to be compared.
+    """Returns the winner; None if values must be compared.
 
     Args:
-      names: of all candidates, in their order.
+      names: the names of all candidates, in order.
 
     Raises:
-      ValueError: a replay names a candidate that is not there.
+      ValueError: a replay names a candidate that does not exist.
     """
     if self.replayed is not None:
       return selection.preset(names, self.replayed, "replay_config says so")
@@ -44,15 +44,16 @@ class Preset(NamedTuple):
 
 
 class Start(NamedTuple):
-  """From where an iteration trains.
+  """Where the training of an iteration starts.
 
   Attributes:
-    number: int, the iteration's.
+    number: int, the number of the iteration.
     checkpoint: str, the prefix of the latest checkpoint, or None.
-    starts_iteration: whether the checkpoint is that of the iteration before.
-    from_other_folder: whether it is in another folder than the next ones.
-    preset: `Preset`: an engine that evaluates candidates as soon as they are
-      trained asks it whether it must.
+    starts_iteration: whether the checkpoint is of the previous iteration.
+    from_other_folder: whether the checkpoint is in another folder than the
+      checkpoints that follow.
+    preset: `Preset`, by which an engine that evaluates candidates right after
+      training knows whether to evaluate.
   """
   number: int
   checkpoint: Optional[str]
@@ -65,19 +66,20 @@ class Candidates(NamedTuple):
   """The candidates of an iteration, at a checkpoint.
 
   Attributes:
-    number: int, the iteration's.
+    number: int, the number of the iteration.
     checkpoint: str, the prefix of the checkpoint; None for initial values.
-    architectures: dict from the name of each candidate to its `Architecture`,
-      in their order; of one that is fitted, with all that it may have.
-    previous: str, the name of the first one if it is the previous ensemble; or
-      None.
-    fitted: tuple of str, the names of candidates that are fitted when all
+    architectures: dict from the name of each candidate to the `Architecture`,
+      in order. The `Architecture` of a fitted candidate has all possible
+      members.
+    previous: str, the name of the first candidate if the candidate is the
+      previous ensemble; or None.
+    fitted: tuple of str, the names of candidates that are fitted after all
       networks have trained.
     averages: dict from the name of each candidate that trains to the moving
-      average of its AdaNet loss; infinity if it has not trained yet.
-    not_finite: dict from the name of each subnetwork and ensemble that has
-      variables with NaN or infinity to one of them. It counts as NaN, whatever
-      its loss.
+      average of the AdaNet loss; infinity before the first step.
+    not_finite: dict from the name of a subnetwork or ensemble to the name of a
+      variable with NaN or infinity. The subnetwork or ensemble counts as NaN,
+      with any loss.
   """
   number: int
   checkpoint: Optional[str]
@@ -89,19 +91,19 @@ class Candidates(NamedTuple):
 
 
 class TrainedIteration(NamedTuple):
-  """An iteration after its training.
+  """An iteration after training.
 
   Attributes:
-    ending: `Ending`, why it trains no further.
-    candidates: `Candidates`, at its last checkpoint.
-    weights: dict from an ensemble's name to its mean mixture weights.
-    progress: `events.Progress`, the last one.
-    seconds: float, how long it took, in all processes that led it.
-    generation: int, that of a cluster; None without one.
-    costs: dict from a subnetwork's name to its recorded costs; see
+    ending: `Ending`, why training ended.
+    candidates: `Candidates`, at the last checkpoint.
+    weights: dict from the name of an ensemble to the mean mixture weights.
+    progress: `events.Progress`, the last progress.
+    seconds: float, the time of training, in all processes that led.
+    generation: int, the generation of a cluster; None without a cluster.
+    costs: dict from the name of a subnetwork to the recorded costs; see
       `recording.costs`.
     is_stop_asked: whether a saving listener asked for a stop at the last
-      checkpoint: this iteration, if it is over, is the last one.
+      checkpoint, so that no iteration follows.
   """
   ending: ending_lib.Ending
   candidates: Candidates

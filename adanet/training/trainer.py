@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains an iteration of a search, wherever its session runs."""
+"""Trains an iteration of a search, in sessions on any machine."""
 
 import functools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
@@ -42,13 +42,13 @@ class Request(NamedTuple):
     input_fn: see `adanet.Estimator.train`.
     hooks: tuple of `SessionRunHook`s.
     saving_listeners: tuple of `CheckpointSaverListener`s.
-    steps: int, how many global steps to train now, or None. A task that leads
-      makes it the `max_steps`.
+    steps: int, the number of global steps to train now, or None. The leading
+      task replaces `steps` by `max_steps`.
     max_steps: int, the global step at which training ends, or None.
     max_iterations: int, or None.
-    max_seconds: float, after how long training ends, or None.
-    deadline: float, when that is, of `time.time`, or None.
-    wait_timeout_secs: float, how long to wait for another task, or for space on
+    max_seconds: float, the time until training ends, or None.
+    deadline: float, the end of `max_seconds` by `time.time`, or None.
+    wait_timeout_secs: float, the longest wait for another task, or for space on
       the disk.
   """
   input_fn: Callable[..., Any]
@@ -66,6 +66,7 @@ class Request(NamedTuple):
 
     Args:
       write: function that writes in a folder.
+      folder: str, the path of the folder.
 
     Returns:
       The result of `write`.
@@ -97,12 +98,12 @@ class TrainingTask(NamedTuple):
   """The task that trains an iteration.
 
   Attributes:
-    name: str, its name.
-    is_chief: whether it restores and saves.
-    context: `LoopContext` of its loop.
-    began: float, when this process began with the iteration; of `time.time`.
-    folder: `ModelDir` for its checkpoints and its record; None for the setup's.
-    position: `InputPosition`, where this process reads all input; or None.
+    name: str, the name of the task.
+    is_chief: whether the task restores and saves.
+    context: `LoopContext` of the task's loop.
+    began: float, when this process began the iteration, by `time.time`.
+    folder: `ModelDir` for checkpoints and the record; None for the setup's.
+    position: `InputPosition`, if the process reads all input; or None.
   """
   name: str
   is_chief: bool
@@ -136,7 +137,7 @@ def _warn_of_hooks_left_out(iteration, ops):
 
 
 class IterationTraining:
-  """Trains one iteration in sessions on its graph, which is the default one.
+  """Trains an iteration in sessions on the default graph.
 
   Attributes:
     iteration: `Iteration`.
@@ -196,7 +197,7 @@ class IterationTraining:
   _chief_saver: Optional[saving.CheckpointSaver] = None
 
   def _prepare_chief(self):
-    """Makes the chief's own objects; returns its `Restorer`, or None."""
+    """Prepares the objects of the chief; returns a `Restorer` or None."""
     setup, start = self._setup, self._start
     if self._task.folder is None:
       self._fingerprint_check = fingerprint.FingerprintCheck(
@@ -212,7 +213,7 @@ class IterationTraining:
         f"adanet/iteration_{start.number}/" if start.starts_iteration else None)
 
   def _carry_earlier(self):
-    """Carries networks that the graph leaves out; see `Initializers.load`."""
+    """Carries networks that are not in the graph; see `Initializers.load`."""
     if not self.iteration.leaves_out_earlier:
       return lambda session: None
     setup, number = self._setup, self._start.number
@@ -241,7 +242,7 @@ class IterationTraining:
         listeners=request.saving_listeners, **arguments)
 
   def _not_finite(self):
-    """Returns the tensors of the input with NaN, if it may have been read."""
+    """Returns the input tensors with NaN, if training may have read NaN."""
     return self._setup.not_finite(
         self._training.request.input_fn, "train",
         _MORE_BATCHES + max(self.loop.trained.values()),
@@ -253,10 +254,10 @@ class IterationTraining:
     self._task.context.report(event)
 
   def begin(self, session: Any, is_taken_over: bool = False) -> None:
-    """Saves the first checkpoint, or says from which one training goes on.
+    """Saves the first checkpoint, or reports the checkpoint that resumes.
 
     Args:
-      session: `Session` in which all variables have their values.
+      session: `Session` with initialized variables.
       is_taken_over: whether other tasks train already.
     """
     saver, start = self._chief_saver, self._start
@@ -284,13 +285,14 @@ class IterationTraining:
           if is_taken_over else None))
 
   def train(self, session: Any, coordinator: Any) -> ending_lib.Ending:
-    """Trains in a session until something ends it.
+    """Trains in a session until an `Ending`.
 
-    A signal ends it after its step. It takes effect when the chief has saved.
+    A signal ends training after the current step, and takes effect when the
+    chief has saved.
 
     Args:
       session: `Session` that is ready.
-      coordinator: `Coordinator` of its input.
+      coordinator: `Coordinator` of the session's input.
 
     Raises:
       EmptyInputError: the input has no batch.
@@ -321,7 +323,7 @@ class IterationTraining:
       self._recorder.write(self.loop)
 
   def _restore_input(self, session):
-    """Lets the input go on where it was; returns False if asked to stop."""
+    """Resumes the input where training was; returns False on a stop request."""
     if self.loop.ending():
       return True
     self._say_what_is_kept()
@@ -330,7 +332,7 @@ class IterationTraining:
         session, self._task.context.asked_to_stop)
 
   def _say_what_is_kept(self) -> None:
-    """Warns of learning rates that are not as the optimizers were made."""
+    """Warns of learning rates that a checkpoint keeps."""
     kept: Dict[Tuple[float, float], List[str]] = {}
     for name, rates in self.initializers.kept_rates.items():
       kept.setdefault(rates, []).append(name)
@@ -342,10 +344,10 @@ class IterationTraining:
           ", ".join(names), restored, configured)
 
   def _check_input(self):
-    """Says so if the input ended before the iteration could.
+    """Warns if the input ended before the iteration.
 
-    A worker of a cluster may have a share without a batch. And an input that
-    can be read only once has no batch for the second iteration of a call.
+    The share of a worker in a cluster may have no batch. An input that can be
+    read only once has no batch for the second iteration of a call.
     """
     if not any(self.loop.trained.values()):
       if self._position.is_resumed:
@@ -376,9 +378,9 @@ class IterationTraining:
                     "%s.", step, number, error)
 
   def end(self, session: Any) -> None:
-    """Saves the last checkpoint, if this is the chief, and ends the hooks.
+    """Saves the last checkpoint on the chief, and ends the hooks.
 
-    A signal takes effect when it is saved.
+    A signal takes effect after the save.
     """
     with self._training.stops.deferred():
       self._saver.end(session, self.loop.global_step,
@@ -389,7 +391,7 @@ class IterationTraining:
              ) -> trained_lib.TrainedIteration:
     """Returns the iteration that the chief has trained and saved.
 
-    It is read from the checkpoint, as other tasks may have trained since.
+    The values are of the checkpoint, because other tasks may train further.
     """
     assert self._chief_saver is not None
     checkpoint: Any = self._chief_saver.checkpoint

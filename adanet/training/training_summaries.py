@@ -22,7 +22,7 @@ class StepRate:
     self._last_time = 0.
 
   def count(self, global_step: int) -> None:
-    """Takes the global step after a run, and writes if it is time to."""
+    """Takes the global step after a run, and writes if a value is due."""
     if not self._writer or not self._every_steps:
       return
     if (self._last_step is not None and
@@ -44,11 +44,11 @@ class TrainingSummaries:
 
   def __init__(self, iteration: iteration_lib.Iteration,
                writer: Optional[event_files.SummaryWriter], config: Any):
-    """Merges the summaries that the iteration's graph has.
+    """Merges the summaries of the iteration's graph.
 
     Args:
       writer: `SummaryWriter`; None for no summaries.
-      config: RunConfig, which says how often.
+      config: RunConfig, with the number of steps between summaries.
     """
     self.step_rate = StepRate(writer, config.log_step_count_steps)
     self._iteration = iteration
@@ -63,10 +63,10 @@ class TrainingSummaries:
     }
 
   def is_due(self, global_step: int) -> bool:
-    """Returns whether to write those of the step after this global step.
+    """Returns whether to write the summaries of the step after a global step.
 
-    The first step is written, and then, as AdaNet does, one every
-    `every_steps - 1`, or every `every_steps` if these are 1 or 2.
+    As in AdaNet, summaries are written for the first step and then after every
+    `every_steps - 1` steps, or every `every_steps` if `every_steps` is 1 or 2.
     """
     if not self._every_steps:
       return False
@@ -74,7 +74,7 @@ class TrainingSummaries:
     return self._last_step is None or global_step >= self._last_step + wait
 
   def fetches(self) -> Dict[str, Any]:
-    """Returns what to fetch in a step that is written; empty for nothing."""
+    """Returns the fetches of a step with summaries; empty for no summaries."""
     return self._fetches if any(self._fetches.values()) else {}
 
   def write(self, fetched: Mapping[str, Any], averages: Dict[str, float],
@@ -83,8 +83,8 @@ class TrainingSummaries:
 
     Args:
       fetched: the values of `fetches`.
-      averages: dict from an ensemble's name to its moving average; the loss of
-        the best one is that of the search.
+      averages: dict from the name of an ensemble to the moving average; the
+        search has the loss of the ensemble with the best average.
       global_step: int, before the step.
     """
     assert self._writer is not None
