@@ -6,7 +6,8 @@ The functions have the arguments of `tf.estimator.inputs` and work on all
 versions of TensorFlow. The input_fn returns a `tf.data.Dataset`, keeps the data
 out of the graph, and can be pickled. In a cluster, the workers that train the
 same subnetworks divide the rows. With `num_epochs=None`, each worker reads all
-rows, and workers start at different rows. For example::
+rows, and workers start at different rows. Interrupted training resumes at the
+next batch without reading earlier batches. For example::
 
     train_input_fn = adanet.inputs.numpy_input_fn(
         {"pixels": images}, labels, batch_size=50, num_epochs=None,
