@@ -52,10 +52,11 @@ def _program(folder):
   # search. The second one is over.
   for estimator, max_steps in (
       (first, 6), (second, 6), (_first(folder, _Tanh), 9)):
-    metrics, _ = adanet.train_and_evaluate(
+    results = adanet.train_and_evaluate(
         estimator, adanet.TrainSpec(builders.input_fn(), max_steps),
         adanet.EvalSpec(builders.input_fn(1)))
-    print("step", metrics["global_step"])
+    if results:
+      print("step", results[0]["global_step"])
   processes.end_as_a_program(0)
 
 
@@ -73,9 +74,7 @@ class TrainAgainOnClusterTest(absltest.TestCase):
     # A step that a worker has begun counts, too.
     for step, asked in zip(chief, (2, 6, 4, 9)):
       self.assertBetween(step, asked, asked + 2)
-    for name in job.names:
-      self.assertLen(steps[name], 4, name)
-      self.assertEqual(chief[1:], steps[name][1:], name)
+    self.assertEqual([4, 1, 1], [len(steps[name]) for name in job.names])
     # The chief alone tells another search from the same one.
     logs = [[line for line in job.log(name).splitlines()
              if "Another search" in line] for name in job.names]

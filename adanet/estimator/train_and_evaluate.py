@@ -4,15 +4,13 @@
 
 import os
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
-from adanet.engines import lock
 from adanet.engines.cluster import evaluator_task
 from adanet.engines.cluster import jobs
-from adanet.engines.cluster import results as results_lib
 from adanet.engines.executor import driver
 from adanet.estimator import estimator as estimator_lib
 from adanet.estimator import specs
@@ -69,53 +67,30 @@ def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
   return evaluator
 
 
-def _knows_an_evaluator(config):
-  """Returns whether the chief knows that the job has an evaluator.
-
-  Without that knowledge, a user may still start an evaluator by hand.
-  """
-  return (os.environ.get("ADANET_EVALUATOR") == "1" or
-          tf_compat.TaskType.EVALUATOR in config.cluster_spec.jobs)
-
-
 def _lead(estimator, train_spec, eval_spec, **kwargs):
-  """Trains as the chief; evaluates the last checkpoint without an evaluator."""
-  types = tf_compat.TaskType
-  config, file = estimator.config, results_lib.file_of(estimator.config)
-  is_master = config.task_type == types.MASTER
-  by = types.CHIEF
-  if not is_master and _knows_an_evaluator(config):
-    by = types.EVALUATOR
-  with lock.owned(estimator.model_dir):
-    file.begin(by)
-  if is_master:
-    evaluator = _train_and_evaluate_here(
-        estimator, train_spec, eval_spec, **kwargs)
-    file.write(by, evaluator.checkpoint, evaluator.results)
-    return evaluator.results
+  """Trains as the chief, and then evaluates and exports the last checkpoint."""
+  if estimator.config.task_type == tf_compat.TaskType.MASTER:
+    return _train_and_evaluate_here(
+        estimator, train_spec, eval_spec, **kwargs).results
   _train(estimator, train_spec, **kwargs)
-  results = file.awaited()
-  if by == types.CHIEF and file.read() is None:
-    evaluator = CheckpointEvaluator(
-        estimator, eval_spec, train_spec.max_steps)
-    evaluator.finish_latest()
-    file.write(by, evaluator.checkpoint, evaluator.results)
-    results = evaluator.results
+  evaluator = CheckpointEvaluator(estimator, eval_spec, train_spec.max_steps)
+  evaluator.finish_latest()
   _print_report(estimator.model_dir)
-  return results
+  return evaluator.results
 
 
 def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
-  """Runs the part of this task."""
+  """Runs the part of this task; returns results in the chief only."""
   role = estimator_lib.role_of(estimator.config)
   if role == estimator_lib.Role.EVALUATOR:
-    return evaluator_task.evaluate(
-        estimator.config,
-        CheckpointEvaluator(estimator, eval_spec, train_spec.max_steps),
+    # Without max_steps, because the chief makes the final export.
+    evaluator_task.evaluate(
+        estimator.config, CheckpointEvaluator(estimator, eval_spec, None),
         name=eval_spec.name, start_delay_secs=eval_spec.start_delay_secs)
+    return None
   if role in (estimator_lib.Role.WORKER, estimator_lib.Role.PARAMETER_SERVER):
     _train(estimator, train_spec)
-    return results_lib.file_of(estimator.config).awaited()
+    return None
   if estimator.config.cluster_spec:
     return _lead(estimator, train_spec, eval_spec, **kwargs)
   return _train_and_evaluate_here(
@@ -125,7 +100,7 @@ def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
 def train_and_evaluate(
     estimator: Any, train_spec: Any, eval_spec: Any,
     executor: Any = None,
-    max_seconds: Optional[float] = None) -> Sequence[Any]:
+    max_seconds: Optional[float] = None) -> Any:
   """Trains, evaluates and exports; in a cluster, runs the part of this task.
 
   For example::
@@ -141,10 +116,8 @@ def train_and_evaluate(
   In a cluster (`TF_CONFIG` or `RunConfig.from_cluster_resolver`), call this
   function in each task with the same arguments. The chief and the workers
   train, parameter servers hold the variables, and a task of type "evaluator"
-  evaluates. The chief evaluates and exports the last checkpoint unless the
-  chief knows of an evaluator: from "evaluator" in the cluster of `TF_CONFIG`,
-  or from ADANET_EVALUATOR=1 in the environment, which `adanet-launch` sets. All
-  tasks return when training ends.
+  evaluates checkpoints during training. When training ends, all tasks return,
+  the chief after the evaluation and the export of the last checkpoint.
 
   Training ends after `max_steps`, after the Estimator's `max_iterations`, with
   the input, after `max_seconds`, or when a hook requests the end.
@@ -159,10 +132,9 @@ def train_and_evaluate(
       except the evaluation of the last checkpoint.
 
   Returns:
-    A pair, the same in each task: the metrics of the last checkpoint as from
-    `Estimator.evaluate`, and a list of the results of all exporters. A task
-    that does not evaluate waits for the results when the program unpacks the
-    pair.
+    In a single process and in the chief of a cluster, a pair: the metrics of
+    the last checkpoint as from `Estimator.evaluate`, and a list of the results
+    of all exporters. In all other tasks of a cluster, None.
 
   Raises:
     TypeError: `estimator`, `train_spec` or `eval_spec` has another type.
@@ -193,6 +165,7 @@ def train_and_evaluate(
 
 
 _Metrics = Dict[str, Any]
+_Results = Tuple[Optional[_Metrics], Optional[List[Any]]]
 
 
 class CheckpointEvaluator:
@@ -228,7 +201,7 @@ class CheckpointEvaluator:
     self.exports: Optional[List[Any]] = None
 
   @property
-  def results(self) -> results_lib.Results:
+  def results(self) -> _Results:
     """The metrics of the last checkpoint, and the exporters' results."""
     return self.metrics, self.exports
 
@@ -271,7 +244,7 @@ class CheckpointEvaluator:
         checkpoint_path=checkpoint, eval_result=metrics,
         is_the_final_export=self._is_final)
 
-  def finish(self, checkpoint: str, hooks: Sequence[Any] = ()) -> None:
+  def finish(self, checkpoint: str) -> None:
     """Evaluates and exports the last checkpoint of training.
 
     If that is done already, exporters that did not export it are asked again,
@@ -280,10 +253,9 @@ class CheckpointEvaluator:
 
     Args:
       checkpoint: str, its prefix.
-      hooks: see `evaluate`.
     """
     if checkpoint != self.checkpoint or self._has_another_winner(checkpoint):
-      self.evaluate(checkpoint, is_final=True, hooks=hooks)
+      self.evaluate(checkpoint, is_final=True)
       return
     if self._is_final:
       return

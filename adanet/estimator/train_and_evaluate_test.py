@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import threading
 import types
 from unittest import mock
 
@@ -14,7 +15,6 @@ import adanet
 from adanet import tf_compat
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import jobs
-from adanet.engines.cluster import results as results_lib
 from adanet.estimator import estimator as estimator_lib
 from adanet.estimator import export
 from adanet.estimator import exporters
@@ -23,6 +23,7 @@ from adanet.history import records
 from adanet.history import store
 from adanet.testing import builders
 from adanet.testing import level
+from adanet.testing import processes
 from adanet.testing import searches
 from adanet.testing import variables
 from adanet.tf_compat import files
@@ -322,38 +323,21 @@ class _FakeEstimator:
 
 class ClusterTest(parameterized.TestCase):
 
-  def _train_and_evaluate(self, estimator, **environ):
+  def _train_and_evaluate(self, estimator):
     """Calls it as a task in a process of its own; returns the results."""
     with mock.patch.dict(jobs.num_over, clear=True), mock.patch.dict(
-        os.environ, dict(estimator.environ, ADANET_JOB_ID="job", **environ)):
+        os.environ, dict(estimator.environ, ADANET_JOB_ID="job")):
       return adanet.train_and_evaluate(
           estimator, adanet.TrainSpec(print, 6), adanet.EvalSpec(print))
 
-  @parameterized.parameters("worker", "ps")
-  def test_others_get_the_results_of_the_chief(self, job):
-    model_dir = self.create_tempdir().full_path
-    estimators = {job: _FakeEstimator(model_dir, job), "chief": _FakeEstimator(
-        model_dir, "chief", checkpoint="model.ckpt-6")}
-    awaited = self._train_and_evaluate(estimators[job])
-    results = self._train_and_evaluate(estimators["chief"])
-    self.assertEqual(({"global_step": 6}, []), tuple(results))
-    metrics, exports = awaited
-    self.assertEqual(({"global_step": 6}, []), (metrics, exports))
-    self.assertEqual([(print, (), 6, ())], estimators[job].calls)
-    self.assertEqual([(print, (), 6, ()), "evaluate"],
-                     estimators["chief"].calls)
-
   @parameterized.parameters(
-      (_CLUSTER, "1"), (dict(_CLUSTER, evaluator=["e:1"]), "0"))
-  def test_chief_that_knows_an_evaluator(self, cluster, environ):
-    model_dir = self.create_tempdir().full_path
-    chief = _FakeEstimator(
-        model_dir, "chief", cluster=cluster, checkpoint="model.ckpt-6")
-    awaited = self._train_and_evaluate(chief, ADANET_EVALUATOR=environ)
-    self.assertNotIn("evaluate", chief.calls)
-    results_lib.ResultsFile(model_dir, jobs.JobId("job", True), 1.).write(
-        "evaluator", "model.ckpt-6", ({"global_step": 7}, None))
-    self.assertEqual(({"global_step": 7}, None), tuple(awaited))
+      ("chief", ({"global_step": 6}, []), ["evaluate"]), ("worker", None, []),
+      ("ps", None, []))
+  def test_results(self, job, expected, calls):
+    estimator = _FakeEstimator(
+        self.create_tempdir().full_path, job, checkpoint="model.ckpt-6")
+    self.assertEqual(expected, self._train_and_evaluate(estimator))
+    self.assertEqual([(print, (), 6, ())] + calls, estimator.calls)
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))
@@ -383,17 +367,23 @@ class ClusterTest(parameterized.TestCase):
 
     estimator(tf_compat.RunConfig()).train(builders.input_fn())
     fake = _FakeEstimator(model_dir, "evaluator")
-    jobs.JobStateFile(model_dir).write(jobs.JobState(
-        "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None,
-        jobs.State.OVER))
+    state = jobs.JobState(
+        "mine", 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None)
+    file = jobs.JobStateFile(model_dir)
+    file.write(state)
     exporter = _Exporter()
+    end = threading.Timer(
+        .1, lambda: processes.wait_until(lambda: exporter.calls, "an export")
+        and file.write(state._replace(state=jobs.State.OVER)))
+    end.start()
+    self.addCleanup(end.join)
     with mock.patch.dict(os.environ, fake.environ, ADANET_JOB_ID="mine"):
-      metrics, exports = adanet.train_and_evaluate(
+      self.assertIsNone(adanet.train_and_evaluate(
           estimator(tf_compat.RunConfig()),
-          adanet.TrainSpec(builders.input_fn()),
-          adanet.EvalSpec(builders.input_fn(1), exporters=exporter))
-    self.assertEqual([(2, True)], exporter.calls)
-    self.assertEqual((2, [None]), (metrics["global_step"], exports))
+          adanet.TrainSpec(builders.input_fn(), max_steps=2),
+          adanet.EvalSpec(builders.input_fn(1), exporters=exporter,
+                          start_delay_secs=0)))
+    self.assertEqual([(2, False)], exporter.calls)  # The chief's is the final.
 
 
 if __name__ == "__main__":

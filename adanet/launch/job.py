@@ -130,7 +130,6 @@ class Place(NamedTuple):
       model_dir: the folder of the job, or None if the program names it.
     """
     variables = {
-        "ADANET_EVALUATOR": str(int(self.job.has_evaluator)),
         "ADANET_JOB_ID": self.job_id,
         "TF_CONFIG": self.job.tf_config(self.task, model_dir),
     }
@@ -387,7 +386,7 @@ class Supervision:
           ends_job=True, warning="The chief was stopped, and the job with it.")
     num_restarts = self._num_restarts[task]
     failure = Failure(task, returncode, num_restarts, task in self._has_worked)
-    if self.is_chief_done and task.job != EVALUATOR:
+    if self.is_chief_done:
       self._unfinished.discard(task)
       return Decision(warning=f"{task.name} failed when training was over: "
                               f"{failure.message()}.")

@@ -249,10 +249,8 @@ class SupervisionTest(parameterized.TestCase):
     self.assertEqual(
         "worker:0 failed when training was over: exit status 1, before it "
         "began to work.", decision.warning)
-    # The last evaluation is still to be done.
-    self.assertEqual(1, decides.ended(_EVALUATOR, -9).restart_secs)
-    decides.ended(_EVALUATOR, 0)
-    decides.ended(_PS, -9)
+    for task in _EVALUATOR, _PS:
+      self.assertIsNone(decides.ended(task, -9).restart_secs)
     self.assertTrue(decides.is_over)
     self.assertEqual(0, decides.status)
 

@@ -29,8 +29,6 @@ _STOP_SECS = 10.
 _SAVE_SECS = 60.
 # How long tasks may take to end by themselves when training is over.
 _END_SECS = 60.
-# An evaluator evaluates the last checkpoint, and exports it.
-_EVALUATOR_END_SECS = 3600.
 # How long killed processes may take to end.
 _KILL_SECS = 5.
 # `timeout` sends a signal to the process and to its group, which is one Ctrl-C.
@@ -324,12 +322,11 @@ class LocalJob:
 
   def _end_later(self):
     """Training is over: gives the other tasks a limited time to end."""
-    self._cancel([t for t in self._starts if t.job != job_lib.EVALUATOR])
+    self._cancel(list(self._starts))
     now = time.monotonic()
     for task in self._supervision.unfinished:
       if task not in self._kills:
-        self._ends[task] = now + (
-            _EVALUATOR_END_SECS if task.job == job_lib.EVALUATOR else _END_SECS)
+        self._ends[task] = now + _END_SECS
 
   def _take_due(self):
     """Starts and ends tasks when their time has come."""

@@ -47,7 +47,7 @@ error in train.py), the job ends at once. A task that was killed, or that failed
 after it had begun to work, starts again after 1, 2, 4, ... seconds, at most
 --max_restarts times. Then the job ends, and the last lines of the task that
 failed first are printed. When the chief is done, the other tasks have 60
-seconds to end by themselves, and the evaluator has an hour.
+seconds to end by themselves.
 
 Ctrl-C, SIGTERM and SIGHUP ask all tasks to end, and kill them after 10 seconds;
 after 60 if the chief is starting again, which saves first the steps that the
@@ -60,9 +60,8 @@ server runs any graph for anyone who can reach it. Programs that load data from
 the Internet need --noprivate_network.
 
 Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
-tasks of a job; ADANET_EVALUATOR, 1 if the job has an evaluator;
-ADANET_EVENTS_FD, where it reports its progress; its share of the GPUs in
-CUDA_VISIBLE_DEVICES; COLUMNS; TF_CPP_MIN_LOG_LEVEL (default: 2).
+tasks of a job; ADANET_EVENTS_FD, where it reports its progress; its share of
+the GPUs in CUDA_VISIBLE_DEVICES; COLUMNS; TF_CPP_MIN_LOG_LEVEL (default: 2).
 
 Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
 + n if signal n stopped the job; otherwise that of the task that failed first.

@@ -105,7 +105,7 @@ class BrokenJob:
         "--strategy=" + what.strategy, f"--steps={STEPS}",
         f"--iterations={what.iterations}",
         f"--timeout_secs={_OPERATION_TIMEOUT_SECS}"]
-    environ = {"ADANET_EVALUATOR": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    environ = {"TF_CPP_MIN_LOG_LEVEL": "2"}
     if what.has_id:
       environ["ADANET_JOB_ID"] = folder
     self.job = jobs.Job(

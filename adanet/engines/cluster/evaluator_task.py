@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evaluator of a cluster: evaluates checkpoints until training is over.
 
-It is not `adanet.Evaluator`: it has no part in choosing a winner, nor in the
-cluster that trains. All that it knows, it reads from
-`model_dir`, once a second: the latest checkpoint, and the chief's job state.
-Only to see that it is the chief's `model_dir`, it asks a parameter server.
-The last evaluated checkpoint stands in `<model_dir>/eval/evaluated.json`, so
-that an evaluator that is killed and started again does not evaluate it twice.
+The evaluator task is not an `adanet.Evaluator`: the task does not choose
+winners and is not in the training cluster. Once a second, the task reads the
+latest checkpoint and the chief's job state from `model_dir`. The task asks a
+parameter server only to check that the chief writes to the same `model_dir`.
+`<model_dir>/eval/evaluated.json` names the last evaluated checkpoint, so a
+restarted evaluator does not evaluate a checkpoint twice.
+
+The chief evaluates and exports the last checkpoint.
 """
 
-import contextlib
 import os
 import time
-from typing import Any, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
 from adanet import log as logging
 from adanet import tf_compat
@@ -24,7 +25,6 @@ from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import addresses
 from adanet.engines.cluster import announcements
 from adanet.engines.cluster import jobs
-from adanet.engines.cluster import results as results_lib
 from adanet.progress import reporter
 from adanet.tf_compat import checkpoint_file
 from adanet.tf_compat import files
@@ -40,7 +40,7 @@ _STOPPED_STATUS = 143  # As of a task that was stopped by SIGTERM.
 
 def evaluate(config: Any, evaluation: Any,
              name: Optional[str],
-             start_delay_secs: float) -> Sequence[Any]:
+             start_delay_secs: float) -> None:
   """Evaluates the checkpoints of a cluster's chief, until training is over.
 
   Args:
@@ -48,9 +48,6 @@ def evaluate(config: Any, evaluation: Any,
     evaluation: see `EvaluatorTask`.
     name: see `EvaluatorTask`.
     start_delay_secs: see `EvaluatorTask`.
-
-  Returns:
-    See `EvaluatorTask.run`.
 
   Raises:
     ValueError: this is a second evaluator.
@@ -62,11 +59,10 @@ def evaluate(config: Any, evaluation: Any,
   job = jobs.job_id(config)
   reporter.tell(events.Joined(files.real_path(config.model_dir), job.number))
   with reporter.reporter() as report:
-    return EvaluatorTask(
+    EvaluatorTask(
         config, evaluation, name=name, start_delay_secs=start_delay_secs,
         job_watch=jobs.watch(config, chief_answers=_chief_answers(config)),
-        report=report, results_file=results_lib.file_of(config),
-        observer=_observer(config, job)).run()
+        report=report, observer=_observer(config, job)).run()
 
 
 def _observer(config, job):
@@ -87,12 +83,8 @@ def _chief_answers(config):
   return lambda: bool(chiefs) and not addresses.unreachable(chiefs)
 
 
-class _JobStopped(Exception):
-  """The job was stopped, to be resumed later."""
-
-
-class _Superseded(Exception):
-  """Training is over, and the chief evaluates the last checkpoint."""
+class _NotTraining(Exception):
+  """Training is over, or the job was stopped."""
 
 
 class _PatientReader:
@@ -120,11 +112,11 @@ class _PatientReader:
     return self._value
 
 
-def _stop_hook(state, is_superseded):
-  """Returns a hook that ends an evaluation; it looks once a second.
+def _stop_hook(state):
+  """Returns a hook that ends an evaluation when training has ended.
 
-  It does so when the job was stopped, or when the chief evaluates by itself: an
-  older checkpoint must not be exported after the last one.
+  The chief exports the last checkpoint, and no older checkpoint may be exported
+  later. The hook looks once a second.
   """
   next_time = time.monotonic() + _POLL_SECS
 
@@ -133,11 +125,8 @@ def _stop_hook(state, is_superseded):
     def before_run(self, run_context):
       nonlocal next_time
       if time.monotonic() >= next_time:
-        now = state()
-        if now == jobs.State.STOPPED:
-          raise _JobStopped()
-        if now == jobs.State.OVER and is_superseded():
-          raise _Superseded()
+        if state() != jobs.State.TRAINING:
+          raise _NotTraining()
         next_time = time.monotonic() + _POLL_SECS
 
   return StopEvaluation()
@@ -196,7 +185,6 @@ class EvaluatorTask:
   def __init__(self, config: Any, evaluation: Any,
                name: Optional[str], start_delay_secs: float,
                job_watch: jobs.JobWatch, report: events.Report,
-               results_file: results_lib.ResultsFile,
                observer: Optional[announcements.ReadOnlyObserver] = None
               ) -> None:
     """Reads nothing yet. The task starts now.
@@ -209,12 +197,10 @@ class EvaluatorTask:
       start_delay_secs: float, how long it waits at its start.
       job_watch: `JobWatch`.
       report: called with a `Working` when it begins to wait for checkpoints.
-      results_file: `ResultsFile`, which says who evaluates the last checkpoint.
       observer: `ReadOnlyObserver`; None if there is no parameter server.
     """
     self._start_delay_secs = start_delay_secs
     self._report = report
-    self._results_file = results_file
     self._observer = observer
     self._model_dir = model_dir_lib.ModelDir(config.model_dir)
     self._timeout_secs = getattr(
@@ -240,11 +226,6 @@ class EvaluatorTask:
       self._job_watch.end()
     return self._job_watch.after(job_state)
 
-  def _is_superseded(self):
-    """Returns whether another task evaluates the last checkpoint, or has."""
-    return (self._results_file.by == tf_compat.TaskType.CHIEF or
-            self._results_file.read() is not None)
-
   def _wait_until_start(self):
     """Waits for `start_delay_secs`, but not beyond the end of training."""
     end = time.monotonic() + self._start_delay_secs
@@ -265,32 +246,27 @@ class EvaluatorTask:
       time.sleep(_POLL_SECS)
     return False
 
-  def _do(self, action, checkpoint):
-    """Evaluates a checkpoint, by a method of `CheckpointEvaluator`.
-
-    Returns:
-      Whether it did; otherwise the chief has deleted it, and saved a later one.
-    """
+  def _evaluate(self, checkpoint):
+    """Evaluates a checkpoint, unless training ends or the chief deletes it."""
     try:
-      action(checkpoint, hooks=[
-          _stop_hook(self._state, self._is_superseded)])
+      self._evaluation.evaluate(checkpoint, hooks=[_stop_hook(self._state)])
       self._evaluated = _Evaluated(
           int(self._evaluation.metrics["global_step"]),
           os.path.basename(checkpoint))
       self._evaluated_file.write(self._evaluated)
+    except _NotTraining:
+      pass
     # TensorFlow 2's Saver raises ValueError for a checkpoint that is gone.
     except (tf_compat.v1.errors.OpError, ValueError, OSError) as error:
       if files.is_disk_full(error):
         logging.warning("The disk of %s is full: the evaluation is tried again "
                         "in %g s.", self._model_dir.path, _FULL_DISK_SECS)
         time.sleep(_FULL_DISK_SECS)
-        return False
-      if not self._is_gone(checkpoint):
+      elif self._is_gone(checkpoint):
+        logging.warning("%s was deleted while it was evaluated: the latest one "
+                        "is next.", checkpoint)
+      else:
         raise
-      logging.warning("%s was deleted while it was evaluated: the latest one "
-                      "is next.", checkpoint)
-      return False
-    return True
 
   def _step(self, checkpoint):
     """Returns the global step of a checkpoint; None if it is gone."""
@@ -321,63 +297,35 @@ class EvaluatorTask:
       return
     step = self._step(checkpoint)
     if step is not None and not self._evaluated.covers(checkpoint, step):
-      with contextlib.suppress(_Superseded):
-        self._do(self._evaluation.evaluate, checkpoint)
+      self._evaluate(checkpoint)
 
-  def _results(self):
-    """Returns the results, and tells them all other tasks."""
-    results = self._evaluation.results
-    self._results_file.write(
-        tf_compat.TaskType.EVALUATOR, self._evaluation.checkpoint, results)
-    return results
-
-  def run(self) -> Sequence[Any]:
+  def run(self) -> None:
     """Evaluates until training is over.
-
-    Returns:
-      The metrics of the last checkpoint, and the results of all exporters
-      for it. They are the chief's if the chief evaluates it.
 
     Raises:
       SystemExit: the job was stopped, to be resumed later.
       announcements.SharedFilesError: the chief writes to another folder.
       waiting.WaitTimeoutError: there was no checkpoint for too long.
     """
-    try:
-      return self._run()
-    except _JobStopped:
-      logging.info("Evaluation ends: the job was stopped.")
-      raise SystemExit(_STOPPED_STATUS) from None
-
-  def _run(self):
     self._report(events.Working("evaluator:0"))
     self._wait_until_start()
     self._evaluated = self._evaluated_file.read()
     wait = waiting.Wait(
         self._timeout_secs, "start the chief, with the same model_dir")
-    while True:
-      # First the state: the latest checkpoint after training is the last one.
-      state = self._state()
-      if state == jobs.State.STOPPED:
-        raise _JobStopped()
+    state = self._state()
+    while state == jobs.State.TRAINING:
       checkpoint = self._latest.read()
-      if state == jobs.State.OVER:
-        if self._is_superseded():
-          logging.info("Evaluation ends: the last checkpoint is evaluated by "
-                       "the %s.", self._results_file.by)
-          return self._results_file.awaited()
-        if checkpoint is None:
-          logging.warning("Training is over, and %s has no checkpoint.",
-                          self._model_dir.path)
-          return self._results()
-        if self._do(self._evaluation.finish, checkpoint):
-          return self._results()
-      elif checkpoint is None:
+      if checkpoint is None:
         wait.pause(_POLL_SECS, lambda: (
             f"the first checkpoint in {self._model_dir.path}, which must be "
             "the chief's model_dir too"))
-        continue
       else:
         wait.done()
         self._evaluate_new(checkpoint)
-      time.sleep(_POLL_SECS)
+        time.sleep(_POLL_SECS)
+      state = self._state()
+    if state == jobs.State.STOPPED:
+      logging.info("Evaluation ends: the job was stopped.")
+      raise SystemExit(_STOPPED_STATUS)
+    logging.info("Evaluation ends: training is over. The chief evaluates the "
+                 "last checkpoint.")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluator of a cluster, with the time faked."""
 
+import contextlib
 import functools
 import os
 from unittest import mock
@@ -17,7 +18,6 @@ from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
 from adanet.engines.cluster import evaluator_task
 from adanet.engines.cluster import jobs
-from adanet.engines.cluster import results as results_lib
 from adanet.estimator import train_and_evaluate as train_lib
 from adanet.testing import builders
 from adanet.testing import variables
@@ -51,8 +51,8 @@ class _Time:
 
 
 class _Exporter:
-  """Exports nothing, unless it is the end."""
-  name = "final"
+  """Notes what it is asked for."""
+  name = "notes"
 
   def __init__(self):
     self.calls = []
@@ -62,7 +62,6 @@ class _Exporter:
     del estimator, export_path
     self.calls.append((os.path.basename(checkpoint_path),
                        eval_result["global_step"], is_the_final_export))
-    return "exported" if is_the_final_export else None
 
 
 class _FakeEstimator:
@@ -96,18 +95,17 @@ class _FakeEstimator:
     raise AssertionError("the evaluator does not train")
 
 
-def _run(clock, estimator, spec, job, report, results_file):
+def _run(clock, estimator, spec, job, report):
   """Runs the evaluator that `train_and_evaluate` would make, in a `_Time`."""
   with mock.patch.object(evaluator_task, "time", clock), \
        mock.patch.object(jobs, "time", clock), \
        mock.patch.object(waiting, "Wait", functools.partial(
            waiting.Wait, clock=clock.monotonic, sleep=clock.sleep)):
-    return evaluator_task.EvaluatorTask(
+    evaluator_task.EvaluatorTask(
         estimator.config, train_lib.CheckpointEvaluator(
             estimator, spec, None, clock.monotonic),
         name=spec.name, start_delay_secs=spec.start_delay_secs,
-        job_watch=jobs.JobWatch(job), report=report,
-        results_file=results_file).run()
+        job_watch=jobs.JobWatch(job), report=report).run()
 
 
 class EvaluatorTest(parameterized.TestCase):
@@ -118,7 +116,6 @@ class EvaluatorTest(parameterized.TestCase):
     self._estimator = _FakeEstimator(self._model_dir)
     self._exporter = _Exporter()
     self._reported = []
-    self._results_file = results_lib.ResultsFile(self._model_dir, _JOB, 1.)
 
   def _save(self, step, name="model.ckpt", suffix=""):
     """Returns a function that writes a checkpoint, as a chief does."""
@@ -139,47 +136,42 @@ class EvaluatorTest(parameterized.TestCase):
     return announce
 
   def _run(self, what_happens, job=_JOB, **spec):
-    """Runs an evaluator; returns the results, and when it ended."""
+    """Runs an evaluator; returns when it ended."""
     self._estimator.time = _Time(what_happens)
     arguments = dict(start_delay_secs=0, throttle_secs=0,
                      exporters=self._exporter)
     arguments.update(spec)
-    results = _run(
-        self._estimator.time, self._estimator,
-        adanet.EvalSpec(builders.input_fn(1), **arguments), job,
-        self._reported.append, self._results_file)
-    return results, self._estimator.time.now
+    _run(self._estimator.time, self._estimator,
+         adanet.EvalSpec(builders.input_fn(1), **arguments), job,
+         self._reported.append)
+    return self._estimator.time.now
 
   @property
   def _steps(self):
     return [step for _, step in self._estimator.evaluated]
 
   def test_each_checkpoint_until_the_end(self):
-    (metrics, exports), now = self._run({
+    now = self._run({
         3: self._save(10), 10: self._save(20), 20: self._save(30),
-        22: self._announce("over")})
+        25: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
-    self.assertEqual(30, metrics["global_step"])
-    self.assertEqual(["exported"], exports)
-    self.assertLess(now, 25)
+    self.assertLess(now, 28)
     self.assertEqual([events.Working("evaluator:0")], self._reported)
-    self.assertEqual((metrics, exports), self._results_file.read())
-    self.assertEqual(
+    self.assertEqual(  # The chief makes the final export.
         [("model.ckpt-10", 10, False), ("model.ckpt-20", 20, False),
-         ("model.ckpt-30", 30, False), ("model.ckpt-30", 30, True)],
-        self._exporter.calls)
+         ("model.ckpt-30", 30, False)], self._exporter.calls)
 
   def test_throttle(self):
     self._run(dict([(t, self._save(t)) for t in range(5, 65, 5)] +
                    [(65, self._announce("over"))]), throttle_secs=20)
     times = [time for time, _ in self._estimator.evaluated]
-    self.assertLen(times, 4)  # The last one is for the end.
-    for first, second in zip(times, times[1:-1]):
+    self.assertLen(times, 3)
+    for first, second in zip(times, times[1:]):
       self.assertBetween(second - first, 20, 22)
 
   def test_start_delay(self):
     self._run({2: self._save(10), 5: self._save(20), 300: self._save(30),
-               301: self._announce("over")}, start_delay_secs=120)
+               310: self._announce("over")}, start_delay_secs=120)
     self.assertEqual([20, 30], self._steps)
     self.assertBetween(self._estimator.evaluated[0][0], 120, 123)
 
@@ -187,14 +179,8 @@ class EvaluatorTest(parameterized.TestCase):
     self._save(10)()
     self._estimator.time = _Time({})
     self._announce("over")()
-    _, now = self._run({}, start_delay_secs=120)
-    self.assertEqual([10], self._steps)
-    self.assertEqual([("model.ckpt-10", 10, True)], self._exporter.calls)
-    self.assertLess(now, 3)
-
-  def test_no_checkpoint_at_all(self):
-    (metrics, exports), _ = self._run({3: self._announce("over")})
-    self.assertEqual((None, None), (metrics, exports))
+    self.assertLess(self._run({}, start_delay_secs=120), 3)
+    self.assertEmpty(self._estimator.evaluated)
 
   def test_waits_for_the_first_checkpoint_with_a_message_and_an_end(self):
     with self.assertLogs(level="WARNING") as logged:
@@ -242,11 +228,13 @@ class EvaluatorTest(parameterized.TestCase):
     self.assertLess(self._estimator.time.now, 14)
     self.assertEqual(expected, self._steps)
 
-  def test_stopped_while_it_evaluates(self):
-    self._estimator.before[10] = self._announce("stopped")
-    with self.assertRaises(SystemExit) as caught:
+  @parameterized.parameters("stopped", "over")
+  def test_training_ends_while_it_evaluates(self, state):
+    self._estimator.before[10] = self._announce(state)
+    with contextlib.ExitStack() as exits:
+      if state == "stopped":
+        exits.enter_context(self.assertRaisesRegex(SystemExit, "143"))
       self._run({3: self._save(10)})
-    self.assertEqual(143, caught.exception.code)
     self.assertEmpty(self._estimator.evaluated)
     self.assertEmpty(self._exporter.calls)
 
@@ -312,21 +300,12 @@ class EvaluatorTest(parameterized.TestCase):
     with self.assertRaisesRegex(RuntimeError, "killed"):
       self._run({10: kill})
     self.assertEqual([10, 20], self._steps)
-    results, _ = self._run({5: self._save(30), 30: self._announce("over")})
+    self._run({5: self._save(30), 30: self._announce("over")})
     self.assertEqual([10, 20, 30], self._steps)
     self.assertTrue(os.path.exists(
         os.path.join(self._model_dir, "eval", "evaluated.json")))
-    # It was over, and all is done, at every start.
-    path = os.path.join(self._model_dir, "cluster", "results.json")
-    written = os.stat(path).st_mtime_ns
-    for _ in range(5):
-      self.assertEqual(results, tuple(self._run({})[0]))
-      self.assertEqual([10, 20, 30], self._steps)
-      self.assertEqual(written, os.stat(path).st_mtime_ns)
-    # It was over: the last one is evaluated for the end.
-    os.remove(path)
-    self.assertEqual(results, self._run({}, name="held_out")[0])
-    self.assertEqual([10, 20, 30, 30], self._steps)
+    self._run({3: self._save(40), 30: self._announce("over", "next")},
+              jobs.JobId("next", True), name="held_out")
     self.assertTrue(os.path.exists(
         os.path.join(self._model_dir, "eval_held_out", "evaluated.json")))
 
@@ -344,31 +323,8 @@ class EvaluatorTest(parameterized.TestCase):
     self._run({3: self._save(10), 10: self._save(10, suffix=".1"),
                20: self._announce("over")})
     self.assertEqual(
-        [("model.ckpt-10", 10, False), ("model.ckpt-10.1", 10, False),
-         ("model.ckpt-10.1", 10, True)], self._exporter.calls)
-
-  def _results_of_the_chief(self):
-    self._announce("over")()
-    self._results_file.write(
-        "chief", os.path.join(self._model_dir, "model.ckpt-20"),
-        ({"loss": 1.}, [b"path"]))
-
-  def test_chief_evaluates_the_last_checkpoint(self):
-    self._results_file.begin("chief")
-    results, _ = self._run({
-        3: self._save(10), 10: self._save(20), 20: self._results_of_the_chief})
-    self.assertEqual(({"loss": 1.}, [b"path"]), tuple(results))
-    self.assertEqual([10, 20], self._steps)
-    self.assertEqual([False] * 2, [call[-1] for call in self._exporter.calls])
-
-  def test_evaluation_ends_when_the_chief_evaluates(self):
-    self._results_file.begin("chief")
-    self._estimator.before[20] = self._results_of_the_chief
-    results, _ = self._run({3: self._save(10), 10: self._save(20)})
-    self.assertEqual(({"loss": 1.}, [b"path"]), tuple(results))
-    self.assertEqual([10], self._steps)
-    self.assertEqual([("model.ckpt-10", 10, False)], self._exporter.calls)
-
+        [("model.ckpt-10", 10, False), ("model.ckpt-10.1", 10, False)],
+        self._exporter.calls)
 
 if __name__ == "__main__":
   absltest.main()

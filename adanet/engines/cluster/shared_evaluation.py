@@ -36,16 +36,15 @@ from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, Optional,
 import uuid
 
 from adanet import log as logging
-from adanet import subnetwork
 from adanet import tf_compat
 from adanet import typed_json
 from adanet import waiting
 from adanet.core import iteration as iteration_lib
 from adanet.core import parts as parts_lib
+from adanet.core import report_store
 from adanet.engines import local
 from adanet.engines.cluster import connection as connection_lib
 from adanet.engines.cluster import generation as generation_lib
-from adanet.engines.cluster import results
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import held_out_pass
@@ -192,19 +191,20 @@ def evaluated(setup: setup_lib.SearchSetup, request: EvaluationRequest,
   checkpoint = os.path.join(setup.model_dir.path, request.checkpoint)
   if request.kind == EvaluationKind.VALUES:
     return list(candidates_lib.compared(setup, number, checkpoint, watched))
+  name = uuid.uuid4().hex  # The model_dir may have another path elsewhere.
+  path = os.path.join(_folder(setup), name)
   if request.kind == EvaluationKind.LOGITS:
-    name = uuid.uuid4().hex  # The model_dir may have another path elsewhere.
-    _, logits = held_out_pass.record(
-        setup, number, checkpoint, is_first, watched)
-    logits_lib.write(logits, os.path.join(_logits_folder(setup), name))
-    return name
-  return [results.to_json(report._asdict())
-          for report in candidates_lib.reports(
-              setup, number, checkpoint, request.included, watched)]
+    logits_lib.write(held_out_pass.record(
+        setup, number, checkpoint, is_first, watched)[1], path)
+  else:
+    report_store.ReportStore(path).write(number, candidates_lib.reports(
+        setup, number, checkpoint, request.included, watched))
+  return name
 
 
-def _logits_folder(setup):
-  return os.path.join(setup.model_dir.path, "cluster", "logits")
+def _folder(setup):
+  """Returns the folder of logits and reports, which an answer names."""
+  return os.path.join(setup.model_dir.path, "cluster", "evaluated")
 
 
 class SharedEvaluation:
@@ -259,7 +259,7 @@ class SharedEvaluation:
       with self._local.logits(candidates) as logits:
         yield logits
       return
-    folder = _logits_folder(self._setup)
+    folder = _folder(self._setup)
     try:
       yield logits_lib.merged([
           logits_lib.read(os.path.join(folder, name)) for name in names])
@@ -268,14 +268,18 @@ class SharedEvaluation:
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
-    answers = self._ask(
+    names = self._ask(
         candidates, EvaluationKind.REPORTS,
         self._parts(self._setup.report_materializer), included)
-    if answers is None:
+    if names is None:
       return self._local.reports(candidates, included)
-    return candidates_lib.merged_reports(
-        [[subnetwork.MaterializedReport(**results.from_json(report))
-          for report in answer] for answer in answers], self._builder_names)
+    folder = _folder(self._setup)
+    try:
+      return candidates_lib.merged_reports(
+          [report_store.ReportStore(os.path.join(folder, name)).read()[0]
+           for name in names], self._builder_names)
+    finally:
+      files.remove_folder(folder)
 
   def _parts(self, asked):
     """Returns the parts of the iteration; none if all are evaluated at once."""

@@ -292,7 +292,7 @@ class SharedEvaluationTest(_Test):
       self.assertEqual(3, num_parts)
     self.assertEqual([True] * 3, read)
     self.assertFalse(os.path.exists(os.path.join(
-        self.path, "cluster", "logits")))
+        self.path, "cluster", "evaluated")))
 
   def test_worker_that_fails(self):
     _, values = self._shared([
@@ -414,6 +414,8 @@ class ValuesTest(_Test):
     values = shared.values(candidates)
     self.now += 1
     reports = shared.reports(candidates, ["b"])
+    self.assertFalse(os.path.exists(os.path.join(
+        self.path, "cluster", "evaluated")))
     self.assertLen(asks.asked, 2)
     self._assert_values(setup, checkpoint, asks.asked[0].seed, values)
     self._assert_reports(setup, checkpoint, asks.asked[1].seed, reports)
