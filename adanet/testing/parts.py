@@ -17,8 +17,8 @@ def request(model_dir: str, driver: str, part: Tuple[str, ...] = ("a",)
             ) -> part_lib.PartRequest:
   """Returns what a driver asks of a worker: a part of iteration 0."""
   return part_lib.PartRequest(
-      part, num_parts=2, is_first=True, may_be_late=False, compares=True,
-      records=False, start=trained.Start(0, None), max_steps=None, stops={},
+      part, num_parts=2, is_first=True, compares=True,
+      records=False, start=trained.Start(0, None), max_steps=None,
       builder_names=("a", "b"), model_dir=model_dir, driver=driver,
       driver_process=part_files.worker_name())
 
@@ -28,7 +28,7 @@ def result(driver: str = "driver",
            **values: Any) -> part_files.Result:
   """Returns the result of a part."""
   return part_files.Result(
-      ending, driver, max_steps=None, stops={}, checkpoint="a/b/model.ckpt-4",
+      ending, driver, max_steps=None, checkpoint="a/b/model.ckpt-4",
       steps={"t0_a": 4}, losses={},
       compared=candidates.Comparison({}), not_finite={}, logits=None,
       averages={}, weights={}, reports=(), stopped=(), seconds=1.

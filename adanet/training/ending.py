@@ -15,7 +15,7 @@ is a sentence with numbers.
 """
 
 import enum
-from typing import Dict, Iterable, Mapping, NamedTuple, Optional
+from typing import Iterable, NamedTuple, Optional
 
 
 class Ending(enum.Enum):
@@ -110,36 +110,6 @@ def of_parts(endings: Iterable[Ending]) -> Ending:
   other_endings = set(endings) - {Ending.ITERATION_OVER}
   return next((reason for reason in Ending if reason in other_endings),
               Ending.ITERATION_OVER)
-
-
-def done_of_part(ending_of_part: Ending, steps: Mapping[str, int], runs: int
-                ) -> Dict[str, int]:
-  """Returns the builders of a part that train no further, with their steps.
-
-  Args:
-    ending_of_part: `Ending` of the part.
-    steps: dict from each builder of the part to its steps.
-    runs: int, how many steps the part took.
-  """
-  return {name: step for name, step in steps.items()
-          if ending_of_part == Ending.ITERATION_OVER or step < runs}
-
-
-def ended_too_early(ending_of_part: Ending, runs: int,
-                    presumed: Mapping[str, int], done: Mapping[str, int]
-                   ) -> bool:
-  """Returns whether a part took a builder of another part for further.
-
-  A part ends at `max_steps` as if all other builders trained as long.
-
-  Args:
-    ending_of_part: `Ending` of the part.
-    runs: int, how many steps the part took.
-    presumed: dict from builders that the part knew as done to their steps.
-    done: dict from the builders of other parts that are done to their steps.
-  """
-  return ending_of_part == Ending.MAX_STEPS and any(
-      step < min(runs, presumed.get(name, runs)) for name, step in done.items())
 
 
 def of_search(ending_of_engine: Ending, global_step: int,

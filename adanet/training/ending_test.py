@@ -61,23 +61,6 @@ class EndingTest(parameterized.TestCase):
     self.assertEqual(expected, ending_lib.of_parts(endings))
 
   @parameterized.parameters(
-      (_Ending.ITERATION_OVER, {"a": 3}, 3, {"a": 3}),
-      (_Ending.MAX_STEPS, {"a": 2, "b": 5}, 5, {"a": 2}))
-  def test_done_of_part(self, ending, steps, runs, expected):
-    self.assertEqual(expected, ending_lib.done_of_part(ending, steps, runs))
-
-  @parameterized.parameters(
-      ({}, {"b": 3}, True),  # It counted b on to its own step.
-      ({"b": 3}, {"b": 3}, False),  # It knew.
-      ({}, {"b": 9}, False),
-      ({}, {}, False))
-  def test_ended_too_early(self, presumed, done, expected):
-    self.assertEqual(expected, ending_lib.ended_too_early(
-        _Ending.MAX_STEPS, 5, presumed, done))
-    self.assertFalse(ending_lib.ended_too_early(
-        _Ending.ITERATION_OVER, 5, presumed, done))
-
-  @parameterized.parameters(
       (None, _Ending.ITERATION_OVER), (9, _Ending.ITERATION_OVER),
       (8, _Ending.MAX_STEPS), (7, _Ending.MAX_STEPS))
   def test_of_search(self, max_steps, expected):

@@ -46,8 +46,6 @@ class LoopContext(NamedTuple):
     shares_ensembles: whether other tasks train the same ensembles.
     not_finite: called if a loss is NaN; returns the names of input tensors with
       NaN, or "".
-    is_late: whether `max_seconds` were over before this could begin, so that it
-      trains nothing. If not, it takes a step in any case.
   """
   report: events.Report
   mark_stopped: Callable[[str, str, int], None]
@@ -58,7 +56,6 @@ class LoopContext(NamedTuple):
   is_chief: bool = True
   shares_ensembles: bool = False
   not_finite: Callable[[], str] = str
-  is_late: bool = False
 
 
 class Loop:
@@ -368,7 +365,7 @@ class Loop:
         and signals do not count.
     """
     if not has_stepped:
-      return ending_lib.ending(self._standing(self._context.is_late))
+      return ending_lib.ending(self._standing())
     is_late = self._deadline is not None and time.time() >= self._deadline
     return ending_lib.ending(
         self._standing(is_late, self._context.asked_to_stop()))

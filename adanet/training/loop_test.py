@@ -222,7 +222,6 @@ class EndingTest(LoopTest):
       # Five names take a second each.
       ("time", _Ending.TIME_IS_UP, 2, {"deadline": 10}),
       ("one_step_in_any_case", _Ending.TIME_IS_UP, 1, {"deadline": -1}),
-      ("late", _Ending.TIME_IS_UP, 0, {"deadline": -1, "is_late": True}),
       ("signal", _Ending.SIGNAL, 1, {"asked_to_stop": lambda: True}))
   def test_ending(self, ending, steps, arguments):
     self.assertEqual(ending, self.train(_alone(), **arguments))

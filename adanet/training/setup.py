@@ -4,8 +4,8 @@
 
 import contextlib
 import functools
-from typing import (Any, Callable, ContextManager, Iterator, List, Mapping,
-                    NamedTuple, Optional, Tuple)
+from typing import (Any, Callable, ContextManager, Iterator, List, NamedTuple,
+                    Optional, Tuple)
 
 from adanet import distributed
 from adanet import tf_compat
@@ -81,8 +81,6 @@ class SearchSetup(NamedTuple):
     part: tuple of str, the names of the builders of one part of an iteration:
       only these are built, with their ensembles; None for the builders that
       `placement` assigns.
-    stops: dict from the name of a builder of another part to the step at which
-      it stops, where that is known.
     only: `Architecture` of the one ensemble that is built of an iteration, with
       its subnetworks; None for all. It is not for training.
     applies_head: see `LearningTask`.
@@ -96,7 +94,6 @@ class SearchSetup(NamedTuple):
   report_materializer: Any = None
   report_store: Optional[report_store_lib.ReportStore] = None
   part: Optional[Tuple[str, ...]] = None
-  stops: Mapping[str, int] = {}
   only: Optional[architecture_lib.Architecture] = None
   applies_head: bool = True
   with_members: bool = False

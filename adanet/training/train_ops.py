@@ -163,8 +163,7 @@ class TrainOps:
 
   def __init__(self, iteration: iteration_lib.Iteration,
                global_step_combiner_fn: Callable[[List[Any]], Any],
-               is_part: bool = False, stops: Mapping[str, int] = {},  # pylint: disable=dangerous-default-value
-               shares_ensembles: bool = False):
+               is_part: bool = False, shares_ensembles: bool = False):
     """Adds the ops of all runs to the graph.
 
     Args:
@@ -172,7 +171,6 @@ class TrainOps:
       shares_ensembles: whether other workers train the same ensembles.
     """
     self.is_part = is_part
-    self._stops = stops
     share = iteration.share
     names = dict(zip(share.subnetworks, (
         spec.name for spec in iteration.subnetworks)))
@@ -275,7 +273,7 @@ class TrainOps:
     one that has read older steps may be the last: hooks see the global step go
     back. A lock on the server costs 3 to 5% of a small step, and the next run
     corrects the value anyway. A part presumes that the subnetworks of other
-    parts train in all of its runs, until their stops if it knows these.
+    parts train in all of its runs.
 
     Args:
       after: the names of the trainees that train in the same run, before this.
@@ -297,11 +295,7 @@ class TrainOps:
       furthest = v1.reduce_max(v1.stack([
           known[name] if name in known else step.read_value()
           for name, step in iteration.steps.items()]))
-      others = {
-          name: v1.minimum(furthest, v1.constant(self._stops[name], v1.int64))
-          if name in self._stops else furthest
-          for name in iteration.builder_names if name not in by_builder}
-      by_builder = {name: by_builder.get(name, others.get(name))
+      by_builder = {name: by_builder.get(name, furthest)
                     for name in iteration.builder_names}
     # For a part, most of them are one tensor.
     different = {id(step): step for step in by_builder.values()}

@@ -165,7 +165,6 @@ class IterationTraining:
         self.iteration, setup.search.global_step_combiner_fn,
         is_part=setup.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
-        stops=setup.stops,
         shares_ensembles=task.context.shares_ensembles)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)

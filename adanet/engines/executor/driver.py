@@ -4,32 +4,33 @@
 
 For each iteration it
 
-1. asks the generator for builders, and divides them into parts;
-2. gives the parts to the executor, the longest first, and shows how far they
-   are. A part that is done, also by a driver before, is not done again;
-3. merges them to one checkpoint, with AdaNet's names.
+1. asks the generator for builders, and divides the builders into parts;
+2. submits the parts to the executor, the longest first, and shows the progress.
+   A part that is done, also for an earlier driver, is not done again;
+3. merges the parts to a checkpoint, with AdaNet's names.
 
 The search then chooses the winner, and goes on.
 
-All that is known of an iteration is in its folder: see `part_files`.
+The folder of an iteration has the whole state: see `part_files`.
 
-When a worker is lost while it trains a part:
+When a worker is lost while training a part:
 
-1. Its future fails, or waits for another worker. If it left a result, that is
-   taken, and the future is dropped; see `Execution._wait`.
-2. Otherwise the part is submitted again. It goes on from the newest checkpoint
-   of its attempts: the steps since then are trained again. After 5 losses of
-   one part, `execution.ExecutorError` ends the search.
+1. The future fails, or waits for another worker. If the worker left a result,
+   the driver takes the result, and drops the future; see `Execution._wait`.
+2. Otherwise the part is submitted again. The part resumes from the newest
+   checkpoint of all attempts: later steps are trained again. After 5 losses of
+   a part, `execution.ExecutorError` ends the search.
 3. If the executor is broken (`BrokenExecutor`: a process pool that lost a
-   process), the error comes at once. The next `train`, with another, goes on.
+   process), the error comes at once. The next `train`, with a new executor,
+   resumes the search.
 
-An error of a part itself, or Ctrl-C, asks the other parts to save and to stop,
-by a file that each looks at, and waits for them at most 60 s.
+After an error of a part, or Ctrl-C, a file asks all parts to save and to stop,
+and the driver waits at most 60 s.
 
-When the driver is lost, its workers train on until there is another one:
+When the driver is lost, the workers train on until there is a new driver:
 `start.json` names the driver that asks. The next driver
 
-1. asks the generator again, and builds the iteration to see its candidates;
+1. asks the generator again, and builds the iteration to see the candidates;
 2. takes the results of parts that are done, if they began from the checkpoint
    that is the latest now. Others are removed. If the search is another one now,
    such as with another evaluator, no part is done;
@@ -38,10 +39,10 @@ When the driver is lost, its workers train on until there is another one:
    its next look at `start.json`.
 
 When all parts are done, the model_dir gets the merged checkpoint, the record of
-the winner and its architecture, in this order; then the folder goes. A driver
-that comes in between goes on with the next iteration, or has another latest
-checkpoint, with all steps: the parts then begin from it, have nothing left to
-train, and are compared again.
+the winner and the architecture, in this order; then the folder is removed. A
+driver that starts in between continues with the next iteration, or has a new
+latest checkpoint, with all steps: the parts then begin from this checkpoint,
+have nothing left to train, and are compared again.
 """
 
 import contextlib
@@ -111,7 +112,7 @@ def result_arguments(setup: setup_lib.SearchSetup) -> Dict[str, str]:
 
 
 class ExecutorEngine(engine.Engine):
-  """Has the parts of an iteration trained and evaluated by an executor."""
+  """Lets an executor train and evaluate the parts of an iteration."""
 
   _training: trainer.Training
   _search: bytes
@@ -120,7 +121,7 @@ class ExecutorEngine(engine.Engine):
     """Checks the executor.
 
     Raises:
-      ValueError: the executor does not fit.
+      ValueError: see `check_executor`.
     """
     super().__init__(setup)
     check_executor(executor, setup.config)
@@ -135,7 +136,8 @@ class ExecutorEngine(engine.Engine):
     """See `Engine`.
 
     Raises:
-      ValueError: an argument does not fit, or cannot be sent to a worker.
+      ValueError: `hooks` saves checkpoints, or an argument cannot be sent to a
+        worker.
     """
     for hook in filter(checkpoint_file.is_saver_hook, request.hooks):
       raise ValueError(
@@ -153,7 +155,7 @@ class ExecutorEngine(engine.Engine):
             "iteration, each at its own step. Training goes on from there.")
 
   def values(self, candidates: trained_lib.Candidates) -> Dict[str, float]:
-    """See `Engine`. The parts have evaluated them when they ended."""
+    """See `Engine`. Each part has evaluated candidates at the end."""
     is_of_all = candidates_lib.needs_all(self.setup.rules.evaluator)
     if not is_of_all and not part_files.may_be_compared(self._results):
       is_of_all = True
@@ -169,7 +171,7 @@ class ExecutorEngine(engine.Engine):
   @contextlib.contextmanager
   def logits(self, candidates: trained_lib.Candidates
             ) -> Iterator[logits_lib.RecordedLogits]:
-    """See `Engine`. The parts have recorded them when they ended."""
+    """See `Engine`. Each part has recorded logits at the end."""
     files = self._files(candidates.number)
     yield logits_lib.merged([
         logits_lib.read(files.absolute(result.logits or ""))
@@ -177,7 +179,7 @@ class ExecutorEngine(engine.Engine):
 
   def reports(self, candidates: trained_lib.Candidates,
               included: Sequence[str]) -> List[Any]:
-    """See `Engine`. The parts have made them when they ended."""
+    """See `Engine`. Each part has made reports at the end."""
     if candidates_lib.needs_all(self.setup.report_materializer):
       return candidates_lib.reports(
           self.setup, candidates.number, candidates.checkpoint, included)
@@ -193,7 +195,7 @@ class ExecutorEngine(engine.Engine):
       self._remove_parts()
 
   def _remove_parts(self):
-    """Removes the parts of the last iteration, when it is decided."""
+    """Removes the parts of the last iteration, which is decided."""
     if self._iteration is not None:
       self._files(self._iteration.number).remove()
 
@@ -201,13 +203,13 @@ class ExecutorEngine(engine.Engine):
     return part_files.PartFiles(self.setup.model_dir.path, number)
 
   def _planned(self, start):
-    """Returns the `Iteration` without its builders: its future names."""
+    """Returns the `Iteration` without builders: the future names."""
     with self.setup._replace(part=()).graph(
         self._training.request.input_fn, "train", start.number) as built:
       return built.iteration
 
   def _parts(self, iteration):
-    """Divides an iteration; returns its parts in their order."""
+    """Divides an iteration; returns the parts in order."""
     names = iteration.builder_names
     if len({name.lower() for name in names}) < len(names):
       raise ValueError(
@@ -254,12 +256,12 @@ class ExecutorEngine(engine.Engine):
             start.checkpoint, self._search, result_arguments(setup)),
         setup.model_dir.path)
     any_part = part_lib.PartRequest(
-        (), len(parts), is_first=False, may_be_late=True,
+        (), len(parts), is_first=False,
         compares=choice is None and not candidates_lib.needs_all(
             setup.rules.evaluator), records=any(
             choice is None or choice.name == ensemble.name
             for ensemble in iteration.fitted),
-        start=start, max_steps=request.max_steps, stops={},
+        start=start, max_steps=request.max_steps,
         builder_names=iteration.builder_names, model_dir=setup.model_dir.path,
         driver=driver, driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
@@ -270,10 +272,10 @@ class ExecutorEngine(engine.Engine):
     recording.mark_resumed(setup.model_dir.path)
     ordered = parts_lib.longest_first(parts, self._seconds, dict(zip(
         iteration.builder_names, iteration.builder_costs)))
-    results = self._trained_parts(files, check, {
-        part: any_part._replace(part=part, is_first=part == parts[0],
-                                may_be_late=part != ordered[0])
-        for part in ordered})
+    results = execution.Execution(
+        self._executor, self._training, files, {
+            part: any_part._replace(part=part, is_first=part == parts[0])
+            for part in ordered}, start.number, check).results()
     results = self._results = {part: results[part] for part in parts}
     self._warn_of_late_parts(start.number, results)
     self._seconds = {name: result.seconds / len(part)
@@ -285,21 +287,22 @@ class ExecutorEngine(engine.Engine):
     return trained._replace(seconds=seconds_before + time.time() - began)
 
   def _warn_of_late_parts(self, number, results):
-    """Names the parts that have not trained, because no worker was free."""
+    """Names the parts with a single step, because no worker was free."""
     late = [part_files.part_name(part) for part, result in results.items()
-            if result.ending == ending_lib.Ending.TIME_IS_UP and not result.runs]
+            if result.ending == ending_lib.Ending.TIME_IS_UP and
+            result.runs <= 1]
     if late:
       logging.warning(
-          "Iteration %d: %d of %d parts are not trained, because "
-          "max_seconds=%g were over before a worker began them: %s. Use more "
+          "Iteration %d: %d of %d parts took a single step, because "
+          "max_seconds=%g were over when a worker began them: %s. Use more "
           "workers, or more seconds.", number, len(late), len(results),
           self._training.request.max_seconds, ", ".join(map(repr, late)))
 
   def _fingerprint_check(self, start, iteration, files, parts, part_request):
     """Returns the `FingerprintCheck` of the search.
 
-    No worker builds the builders of parts that are done. If the builders are
-    different now, their weights do not fit, so they are built here.
+    No worker builds the builders of finished parts. The weights do not fit a
+    changed builder, so the driver builds these builders.
     """
     request = self._training.request
     has_begun = any(files.attempts(part) for part in parts)
@@ -317,37 +320,6 @@ class ExecutorEngine(engine.Engine):
           request.input_fn, "train", start.number) as built:
         check.write(request.wait_timeout_secs, built.iteration.graphs)
     return check
-
-  def _trained_parts(self, files, check, part_requests):
-    """Returns the `Result` of each part.
-
-    A part ends at `max_steps` as if all other subnetworks trained as long. If
-    one has stopped before, the part is trained again, and is told so; with
-    `max_seconds`, which may leave no time for that, it goes on.
-    """
-    number = next(iter(part_requests.values())).start.number
-    results = {}
-    todo = part_requests
-    while todo:
-      results.update(execution.Execution(
-          self._executor, self._training, files, todo, number,
-          check).results())
-      stops = {}
-      for part, result in results.items():
-        stops.update(ending_lib.done_of_part(result.ending, {
-            name: result.steps[f"t{number}_{name}"] for name in part
-        }, result.runs))
-      todo = {}
-      for part, part_request in part_requests.items():
-        result = results[part]
-        if ending_lib.ended_too_early(
-            result.ending, result.runs, result.stops,
-            {name: step for name, step in stops.items() if name not in part}):
-          todo[part] = part_request._replace(stops=stops)
-      for part in todo:
-        files.forget_result(
-            part, keeps_steps=self._training.request.deadline is not None)
-    return results
 
   def _merged(self, iteration, files, results, names):
     """Merges the parts of an iteration; returns a `TrainedIteration`."""
@@ -368,6 +340,7 @@ class ExecutorEngine(engine.Engine):
          for result in part_files.longest_first(results)],
         [iteration.base_global_step + steps[f"t{iteration.number}_{name}"]
          for name in iteration.builder_names])
+    self._warn_of_missing_steps(iteration.number, results, global_step)
     progress = events.Progress(
         iteration.number, global_step, steps,
         part_files.of_first(results, lambda result: result.losses))
@@ -383,8 +356,23 @@ class ExecutorEngine(engine.Engine):
         part_files.of_first(results, lambda result: result.weights), progress,
         seconds=0., is_stop_asked=is_stop_asked)
 
+  def _warn_of_missing_steps(self, number, results, global_step):
+    """Warns of a global step below `max_steps` at which parts have ended.
+
+    A part ends at `max_steps` as if all other builders trained as long.
+    """
+    max_steps = self._training.request.max_steps
+    if max_steps is not None and global_step < max_steps and any(
+        result.ending == ending_lib.Ending.MAX_STEPS
+        for result in results.values()):
+      logging.warning(
+          "Iteration %d: training ends at step %d and not at max_steps=%d, "
+          "because a builder stopped early. A part does not know that a builder"
+          " of another part has stopped. Use a larger max_steps to train on.",
+          number, global_step, max_steps)
+
   def _write_curves(self, number, progress, averages):
-    """Draws a point of the search's own curves."""
+    """Draws a point of the search's curves."""
     values = {"iteration/adanet/iteration": number}
     known = {name: value for name, value in averages.items()
              if value == value and name in progress.losses}
@@ -395,7 +383,7 @@ class ExecutorEngine(engine.Engine):
   def _worker_records(self, number, files, parts):
     """Returns a `TaskRecord` of each worker of the executor.
 
-    It adds to the records from before an earlier stop in the iteration.
+    The numbers include the records from before a stop in the iteration.
     """
     history = store.Store(self.setup.model_dir.path)
     worker_records = list(itertools.takewhile(

@@ -36,7 +36,6 @@ from adanet.testing import processes
 from adanet.testing import searches
 from adanet.testing import variables
 from adanet.tf_compat import files
-from adanet.training import runs
 from adanet.training import setup as setup_lib
 import numpy as np
 
@@ -332,23 +331,26 @@ class DriverTest(parameterized.TestCase):
 
   @level.gate
   def test_max_steps_where_one_has_stopped(self):
-    search = dict(steps=9, learning_rates={"a": 1e30}, max_steps=6)
-    folders, counts = [self._train(**search)], []
-    for max_seconds in None, 1e6:
-      executor = _Here(most=12)
-      with mock.patch.object(
-          runs.Runs, "train", autospec=True, side_effect=runs.Runs.train
-      ) as train:
-        folders.append(self._train(
-            executor, max_seconds=max_seconds, **search))
-      # The other one took the first one for further.
-      self.assertEqual(list("abb"), executor.trained)
-      counts.append(train.call_count)
-    self.assertLen({os.path.basename(tf_compat.v1.train.latest_checkpoint(
-        folder)) for folder in folders}, 1)
-    self._assert_same(*folders[1:])
-    # Without max_seconds, the other one trains its first 6 steps twice.
-    self.assertEqual(6, counts[0] - counts[1])
+    """The other part does not know, and says that steps are missing."""
+    search = dict(steps=9, learning_rates={"a": 1e30}, max_iterations=1)
+    model_dir, executor = self.create_tempdir().full_path, _Here()
+    for max_steps, step_of_b, is_short in (6, 6, True), (20, 9, False):
+      with self.assertLogs(level="INFO") as logged:
+        self._train(executor, model_dir, max_steps=max_steps, **search)
+      values = variables.latest(model_dir)
+      steps = [int(values[f"adanet/iteration_0/subnetwork_t0_{name}/step"])
+               for name in "ab"]
+      self.assertLess(steps[0], 6)
+      self.assertEqual((step_of_b, sum(steps) // 2),
+                       (steps[1], values["global_step"]))
+      history = store.report(model_dir)
+      self.assertEqual(values["global_step"], history.end.global_step)
+      self.assertLen(history.iterations, 0 if is_short else 1)
+      self.assertEqual(is_short, (
+          f"Iteration 0: training ends at step {values['global_step']} and not "
+          "at max_steps=6, because a builder stopped early."
+          in "".join(logged.output)))
+    self.assertEqual(list("abab"), executor.trained)
 
   @level.gate
   def test_curves_of_the_previous_ensemble_are_drawn_once(self):

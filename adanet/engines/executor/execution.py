@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has the parts of an iteration trained by an executor.
 
-A part is done when its result is on the disk. Its future may end later, or
-never: if all workers leave, an executor may hear no more of what they did.
+A part is done when the result of the part is on the disk. The future may end
+later, or never: if all workers leave, some executors do not complete futures.
 
-A lost part is given to it again, a bounded number of times. Nothing is
-cancelled, as executors differ in that: parts are asked to stop by a file.
+A lost part is submitted again, a bounded number of times. Futures are not
+cancelled, because executors cancel in different ways: a file asks parts to
+stop.
 """
 
 import concurrent.futures
@@ -84,8 +85,8 @@ class Execution:
       executor: `concurrent.futures.Executor`.
       training: `Training`.
       files: `PartFiles` of the iteration.
-      part_requests: dict from each part to its `PartRequest`, in the order to
-        begin them.
+      part_requests: dict from each part to a `PartRequest`, in the order to
+        begin.
       number: int, the iteration's.
       check: `FingerprintCheck`, which gets the graphs of parts that have begun.
     """
@@ -107,13 +108,13 @@ class Execution:
     self._silent_until: Optional[float] = time.monotonic() + _SILENT_SECS
 
   def results(self) -> _Results:
-    """Returns the results of all parts, when they are done.
+    """Returns the results of all parts, when all parts are done.
 
     Raises:
       PartError: a part failed.
       EmptyInputError: the input of a part has no batch.
       ExecutorError: the executor is broken, or loses a part again and again.
-      AllNaNError: the only part has no ensemble with a loss that is a number.
+      AllNaNError: in the only part, the loss of each ensemble is NaN.
       KeyboardInterrupt, SystemExit: a signal asked for it.
     """
     try:
@@ -140,7 +141,7 @@ class Execution:
     return self._error is not None or self._training.asked_to_stop()
 
   def _find_result(self, part):
-    """Reads the result of a part; returns whether there is one."""
+    """Reads the result of a part; returns whether the part has a result."""
     part_request = self._part_requests[part]
     result = self._files.result(
         part, part_request.driver, part_request.max_steps)
@@ -159,7 +160,7 @@ class Execution:
       self._pending[future] = part
 
   def _break(self, error):
-    """Records that the executor takes no more work."""
+    """Records that the executor refuses further work."""
     workers = {part: self._workers(part) for part in self._part_requests}
     ran = [f"{part_files.part_name(part)!r} on {', '.join(names)}"
            for part, names in workers.items()
@@ -175,8 +176,7 @@ class Execution:
   def _wait(self):
     """Waits a moment, and takes the parts that have ended or are done.
 
-    It reads the files of parts that may have changed since, as there may be
-    many others.
+    Only reads the files of parts that have begun, as many parts may be waiting.
     """
     pending = list(self._pending.values())
     for future in self._ended_futures():
@@ -197,14 +197,14 @@ class Execution:
     return ended
 
   def _drop_done(self, begun):
-    """Waits no more for the futures of begun parts whose result is there."""
+    """Drops the futures of begun parts that have a result."""
     begun = set(begun)
     self._pending = {
         future: part for future, part in self._pending.items()
         if part not in begun or not self._find_result(part)}
 
   def _take(self, part, future):
-    """Looks how a part has ended, and goes on with that."""
+    """Handles the end of a part."""
     try:
       outcome = future.result()
     except concurrent.futures.BrokenExecutor as error:
@@ -231,7 +231,7 @@ class Execution:
       self._lose(part, None)
 
   def _lose(self, part, error):
-    """Gives a part to the executor again that ended without a result."""
+    """Submits a part again that ended without a result."""
     if self._find_result(part) or self._is_to_stop():
       return
     self._num_losses[part] += 1
@@ -250,7 +250,7 @@ class Execution:
     self._submit(part)
 
   def _stop(self):
-    """Asks the parts that still run to save and to stop, and waits for that."""
+    """Asks running parts to save and to stop, and waits for these parts."""
     self._files.ask_to_stop()
     end = time.monotonic() + _STOP_SECS
     while self._pending and time.monotonic() < end:
@@ -278,7 +278,7 @@ class Execution:
           self._training.request.wait_timeout_secs, new)
 
   def _report_progress(self):
-    """Reports how far the parts are together."""
+    """Reports the progress of all parts together."""
     known = [progress for progress in self._progress.values()
              if progress is not None]
     if not known:
@@ -296,13 +296,13 @@ class Execution:
         max((p.seconds_left or 0. for p in known), default=None)))
 
   def _signs_of_life(self):
-    """Returns a value that changes whenever a worker gets further."""
+    """Returns a value that changes with any progress of a worker."""
     return ({part: progress and (progress.global_step, progress.steps)
              for part, progress in self._progress.items()},
             set(self._results), dict(self._num_losses))
 
   def _warn_of_silence(self):
-    """Warns, once in each silence, that no worker has done anything."""
+    """Warns, once in each silence, that no worker makes progress."""
     now, heard = time.monotonic(), self._signs_of_life()
     if heard != self._heard:
       self._heard, self._silent_until = heard, now + _SILENT_SECS
@@ -315,7 +315,7 @@ class Execution:
           ", ".join(map(self._described, self._pending.values())))
 
   def _described(self, part):
-    """Returns the name of a part, who has begun it, and how far it is."""
+    """Returns the name of a part with the part's workers and progress."""
     workers, progress = self._workers(part), self._progress[part]
     at_step = (f", at step {progress.global_step}"
                if workers and progress is not None else "")

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A part of an iteration, which a worker of an executor trains for a driver.
 
-`train` is the function that the executor calls, in a process of any machine. It
+The executor calls `train` in a process of any machine. The function
 
-1. looks whether it sees the folder of the parts, and whether the part is done;
-2. begins, from the newest checkpoint of an attempt before, or else from that of
-   the model_dir;
-3. trains its builders and their ensembles only, as one process does,
-   and keeps checkpoints of its own;
-4. compares its candidates on the evaluator's data, and makes reports;
-5. writes its result.
+1. checks that the folder of the parts is visible, and whether the part is done;
+2. begins from the newest checkpoint of an earlier attempt, or else from the
+   checkpoint of the model_dir;
+3. trains the builders and the ensembles of the part, as a single process does,
+   and keeps separate checkpoints;
+4. compares the candidates on the evaluator's data, and makes reports;
+5. writes the result.
 
-It raises nothing: an error of an executor is then the executor's own.
+`train` raises nothing, so any error of a future is the executor's error.
 """
 
 import enum
@@ -46,7 +46,7 @@ from adanet.training import trainer
 
 _IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
-# Parts are compared on the same examples, also where the user gave no seed. With
+# Parts are compared on the same examples, also without a seed of the user. With
 # TensorFlow's DEFAULT_GRAPH_SEED, an op that has a seed of its own does as in a
 # graph that has none.
 _SEED_OF_NONE = 87654321
@@ -54,35 +54,30 @@ SEEN_SECS = 10.  # A network's file system may show a new file late.
 
 
 class PartRequest(NamedTuple):
-  """A driver's request to a worker. It is small for each search.
+  """A driver's request to a worker, with few bytes.
 
   Attributes:
     part: `Part`.
     num_parts: int, of the iteration.
     is_first: whether this part draws the curves of the previous ensemble.
-    may_be_late: whether this part trains nothing if `max_seconds` are over when
-      it begins. One does train, so that there is something to evaluate.
     compares: whether candidates are compared when the iteration is over.
-    records: whether its logits are recorded then, because ensembles are fitted.
+    records: whether logits are recorded then, because ensembles are fitted.
     start: `Start`, with the checkpoint of the model_dir.
-    max_steps: int, the global step up to which to train, or None.
-    stops: the stopped subnetworks of other parts; see `SearchSetup`.
+    max_steps: int, the last global step, or None.
     builder_names: the names of all builders of the iteration.
     model_dir: str.
     driver: str, the driver's id.
-    driver_process: str, the name of its process.
-    num_losses: int, how often the executor has lost it. Dask takes requests
-      that are equal for one, which has failed.
+    driver_process: str, the name of the driver's process.
+    num_losses: int, how often the executor has lost the part. Without this
+      number, Dask takes a new request for the equal request that failed.
   """
   part: parts.Part
   num_parts: int
   is_first: bool
-  may_be_late: bool
   compares: bool
   records: bool
   start: trained_lib.Start
   max_steps: Optional[int]
-  stops: Mapping[str, int]
   builder_names: Tuple[str, ...]
   model_dir: str
   driver: str
@@ -91,7 +86,7 @@ class PartRequest(NamedTuple):
 
 
 class PartEnd(enum.Enum):
-  """What ends the training of a part; each has a meaning for the driver."""
+  """What ended the training of a part."""
   DONE = "it is done"
   STOPPED = "it was asked to stop"
   FORKED = "the process was forked, and cannot train"
@@ -106,7 +101,7 @@ class PartOutcome(NamedTuple):
   Attributes:
     end: `PartEnd`.
     error: str, the error of the part, "" if there was none.
-    details: str, its traceback, if the error is not one of AdaNet's.
+    details: str, the traceback, except for errors of AdaNet.
     worker: str, the name of the process.
   """
   end: PartEnd
@@ -116,18 +111,18 @@ class PartOutcome(NamedTuple):
 
 
 class _Curves(event_files.SummaryWriter):
-  """Writes the curves of a part; the driver writes the search's."""
+  """Writes the curves of a part; the driver writes the curves of the search."""
 
   def add_scalars(self, folder, values, global_step):
     if folder:
       super().add_scalars(folder, values, global_step)
 
   def add_graph(self, meta_graph):
-    """Writes nothing: the graph of a part is not that of the iteration."""
+    """Writes nothing: the graph of a part is not the iteration's graph."""
 
 
 class _Watch:
-  """Looks now and then at whether the driver still wants the part."""
+  """Looks now and then whether the driver still wants the part."""
 
   def __init__(self, files: part_files.PartFiles, driver: str,
                stops: signals.StopRequests):
@@ -145,7 +140,7 @@ class _Watch:
 
 
 def train(part_request: PartRequest) -> PartOutcome:
-  """Trains a part while it is wanted."""
+  """Trains a part while the driver wants the part."""
   worker = part_files.worker_name()
   if worker != part_request.driver_process and _is_fork():
     return PartOutcome(PartEnd.FORKED, worker=worker)
@@ -178,7 +173,7 @@ def _is_fork():
 
 
 def _train(part_request):
-  """Returns whether the part is done; see `train`. It raises the errors."""
+  """Returns whether the part is done; see `train`. Raises errors."""
   files = part_files.PartFiles(
       part_request.model_dir, part_request.start.number)
   wait = waiting.Wait(
@@ -203,7 +198,7 @@ def _train(part_request):
 
 
 def _is_done(part_request, files):
-  """Returns whether a part has a result that is enough for the request."""
+  """Returns whether a part has a result that fits the request."""
   return files.result(part_request.part, part_request.driver,
                       part_request.max_steps) is not None
 
@@ -217,7 +212,7 @@ def _unpacked(part_request, files):
     config.intra_op_parallelism_threads = threads
     config.inter_op_parallelism_threads = threads
     model = model._replace(config=model.config.replace(session_config=config))
-  return (model._replace(part=part_request.part, stops=part_request.stops),
+  return (model._replace(part=part_request.part),
           request._replace(steps=None, max_steps=part_request.max_steps))
 
 
@@ -260,10 +255,7 @@ def _trained(part_request, model, request, files, attempt, stops):
             mark_stopped=lambda *stop: request.retry_until_space(
                 lambda: model.model_dir.mark_stopped(start.number, *stop),
                 part_request.model_dir),
-            asked_to_stop=watch.asked_to_stop,
-            is_late=part_request.may_be_late and
-            request.deadline is not None and
-            time.time() >= request.deadline),
+            asked_to_stop=watch.asked_to_stop),
         model_dir_lib.ModelDir(attempt), adapt)
   finally:
     writer.close()
@@ -283,7 +275,7 @@ def _trained(part_request, model, request, files, attempt, stops):
 
 
 def _write_progress(files, part, progress):
-  """Shows how far a part is; the next one will do if there is no space."""
+  """Writes the progress of a part; skips the file while the disk is full."""
   try:
     files.write_progress(part, progress)
   except Exception as error:  # pylint: disable=broad-except
@@ -330,7 +322,7 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
           model, number, checkpoint, part_request.part))
   return part_files.Result(
       trained.ending, part_request.driver, request.max_steps,
-      part_request.stops, files.relative(checkpoint), trained.progress.steps,
+      files.relative(checkpoint), trained.progress.steps,
       trained.progress.losses, compared, candidates.not_finite,
       logits and files.relative(logits), candidates.averages, trained.weights,
       reports, tuple(stopped), trained.seconds)
@@ -338,14 +330,14 @@ def _result(part_request, model, request, files, attempt, trained, stopped):
 
 def pickle_search(
     setup: setup_lib.SearchSetup, request: trainer.Request) -> bytes:
-  """Returns a search as bytes, which a driver sends to its workers.
+  """Returns a search as bytes, which a driver sends to workers.
 
   Args:
     setup: `SearchSetup`.
-    request: `Request`. Its saving listeners stay here.
+    request: `Request`, whose saving listeners are not sent.
 
   Raises:
-    ValueError: something cannot be sent. The message names it.
+    ValueError: a value cannot be sent. The message names the value.
   """
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
@@ -371,7 +363,7 @@ def pickle_search(
 
 def unpickle_search(
     data: bytes) -> Tuple[setup_lib.SearchSetup, trainer.Request]:
-  """Returns the search that `pickle_search` was called with."""
+  """Returns the arguments of `pickle_search`."""
   import cloudpickle  # pylint: disable=g-import-not-at-top
 
   return cloudpickle.loads(data)

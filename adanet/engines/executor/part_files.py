@@ -5,16 +5,16 @@
     <model_dir>/parts/<iteration>/
       start.json               which driver asked, and from which checkpoint
       search-<driver>          the search to train, the same for all parts
-      stop                     it asks all parts to stop
-      <builder>/               or "<builder>+2" for one of three builders
+      stop                     asks all parts to stop
+      <builder>/               or "<builder>+2" for a part of three builders
         progress.json          how far the part is
-        graphs.json            the ops of its subnetworks
-        result                 its `Result`, when it is done
-        <host>-<process>-<id>/ an attempt: checkpoints, and its records
+        graphs.json            the ops of the part's subnetworks
+        result                 the `Result`, when the part is done
+        <host>-<process>-<id>/ an attempt: checkpoints and records
 
-A part may run twice, even at once. Each run is an attempt with a folder of its
-own, which begins with the newest checkpoint of all attempts. Shared files
-are written whole, and have the same content from each run.
+A part may run twice, even at the same time. Each run is an attempt with a
+separate folder, and begins with the newest checkpoint of all attempts. Shared
+files are written whole, and have the same content from each run.
 """
 
 import contextlib
@@ -43,8 +43,8 @@ class _StartFile(NamedTuple):
   """The content of start.json.
 
   Attributes:
-    driver: str, an id of the driver that asks for the parts now.
-    checkpoint: str, the name of the checkpoint from which they began, or None.
+    driver: str, the id of the driver that asks for the parts now.
+    checkpoint: str, the name of the parts' first checkpoint, or None.
     arguments: dict, see `PartFiles.begin`.
     before: tuple of str, the ids of drivers before that asked for the same.
   """
@@ -66,29 +66,27 @@ class Result(NamedTuple):
   Attributes:
     ending: `Ending`.
     driver: str, the id of the driver that asked.
-    max_steps: int, the global step up to which it was asked to train, or None.
-    stops: the stopped subnetworks of other parts that the part knew; see
-      `SearchSetup`.
-    checkpoint: str, the prefix of its last checkpoint, relative to the folder
-      of the iteration's parts.
-    steps: dict from the name of each subnetwork and ensemble to its step.
-    losses: dict from such a name to the loss of its last step.
-    compared: `Comparison` of its candidates; empty if nothing was to compare,
-      or the iteration is not over.
+    max_steps: int, the requested last global step, or None.
+    checkpoint: str, the prefix of the part's last checkpoint, relative to the
+      folder of the iteration's parts.
+    steps: dict from the name of each subnetwork and ensemble to a step.
+    losses: dict from the name of each subnetwork and ensemble to the last loss.
+    compared: `Comparison` of the candidates; empty without a comparison, or if
+      the iteration is not over.
     not_finite: see `Candidates`.
-    logits: str, the folder of its `RecordedLogits`, relative too; None if they
-      are not wanted.
-    averages: dict from such a name to the moving average of its loss.
+    logits: str, the folder of the `RecordedLogits`, relative too; None if not
+      requested.
+    averages: dict from the name of each ensemble to the moving average of the
+      loss.
     weights: see `recording.mixture_weights`.
     reports: tuple of `MaterializedReport`.
     stopped: tuple of `events.Stopped`.
-    seconds: float, how long it took, in all attempts.
+    seconds: float, the time of all attempts.
     shareable: the names of variables that train outside of AdaNet's scopes.
   """
   ending: ending_lib.Ending
   driver: str
   max_steps: Optional[int]
-  stops: Mapping[str, int]
   checkpoint: str
   steps: Dict[str, int]
   losses: Dict[str, float]
@@ -104,12 +102,12 @@ class Result(NamedTuple):
 
   @property
   def runs(self) -> int:
-    """In how many steps something was trained."""
+    """The number of steps of the longest training."""
     return max(self.steps.values(), default=0)
 
 
 def worker_name() -> str:
-  """Returns a name for this process: its host and its number."""
+  """Returns a name for this process: host and process number."""
   return f"{socket.gethostname()}-{os.getpid()}"
 
 
@@ -130,10 +128,10 @@ class PartFiles:
 
   def begin(self, checkpoint: Optional[str], search: bytes,
             arguments: Mapping[str, str]) -> str:
-    """Makes the folder, for this driver.
+    """Makes the folder, for a new driver.
 
-    Parts that began from another checkpoint, and other iterations, go. Results
-    of drivers with another search do not count.
+    Removes parts that began from another checkpoint, and all other iterations.
+    Results of drivers with another search do not count.
 
     Args:
       checkpoint: str, the prefix of the parts' first checkpoint, or None.
@@ -142,7 +140,7 @@ class PartFiles:
         `SearchFingerprint`.
 
     Returns:
-      The id of this driver.
+      The id of the driver.
     """
     gfile = tf_compat.v1.io.gfile
     name = checkpoint and os.path.basename(checkpoint)
@@ -162,7 +160,7 @@ class PartFiles:
     return driver
 
   def drivers(self) -> Tuple[str, ...]:
-    """Returns the ids of the drivers that have asked for this, the last now."""
+    """Returns the ids of all drivers of this search, the current one last."""
     start = self._start()
     return start.before + (start.driver,) if start else ()
 
@@ -178,7 +176,7 @@ class PartFiles:
     files.remove_folder(self._root)
 
   def begun(self, wanted: Iterable[parts.Part]) -> List[parts.Part]:
-    """Returns the parts, of some, that a worker has begun."""
+    """Returns the wanted parts that a worker has begun."""
     folders = set(files.names(self._path))
     return [part for part in wanted
             if os.path.basename(self._folder(part)) in folders]
@@ -199,15 +197,15 @@ class PartFiles:
 
   def result(self, part: parts.Part, driver: str,
              max_steps: Optional[int]) -> Optional[Result]:
-    """Returns the `Result` of a part; None if it is not done.
+    """Returns the `Result` of a part; None if the part is not done.
 
-    A part that a hook stopped has more to do for the next driver. The result of
-    another search does not count: the part goes on from what it has trained.
+    A part that a hook stopped is not done for the next driver. The result of
+    another search does not count: the part resumes from the last checkpoint.
 
     Args:
       part: `Part`.
       driver: str, the id of the driver that asks.
-      max_steps: int, the global step up to which to train, or None.
+      max_steps: int, the last global step, or None.
     """
     gfile = tf_compat.v1.io.gfile
     path = self._result_path(part)
@@ -227,19 +225,6 @@ class PartFiles:
             result.max_steps == max_steps)
     return result if is_done and result.driver in self.drivers() else None
 
-  def forget_result(self, part: parts.Part, keeps_steps: bool) -> None:
-    """Removes the result of a part.
-
-    Args:
-      part: `Part`.
-      keeps_steps: whether it goes on from its checkpoints; else it trains again
-        from the beginning of the iteration.
-    """
-    if keeps_steps:
-      tf_compat.v1.io.gfile.remove(self._result_path(part))
-    else:
-      files.remove_folder(self._folder(part))
-
   def attempts(self, part: parts.Part) -> List[str]:
     """Returns the folders of all attempts."""
     gfile = tf_compat.v1.io.gfile
@@ -255,7 +240,7 @@ class PartFiles:
     return os.path.join(self._path, path)
 
   def relative(self, path: str) -> str:
-    """Returns a path as it is in a `Result`."""
+    """Returns the path of a file for a `Result`."""
     return path[len(self._path) + 1:]
 
   # A part's.
@@ -269,7 +254,7 @@ class PartFiles:
     """Returns the search that a driver gave to `begin`.
 
     Raises:
-      tf.errors.NotFoundError: another driver has begun, or the parts are done.
+      tf.errors.NotFoundError: a later driver has begun, or the parts are done.
     """
     with tf_compat.v1.io.gfile.GFile(self._search_path(driver), "rb") as f:
       return f.read()
@@ -278,15 +263,15 @@ class PartFiles:
     """Returns whether a driver waits for the parts, and asks for no stop.
 
     Args:
-      driver: str, its id. One that was started again has another.
+      driver: str, the id of the driver. A restarted driver has a new id.
     """
     return self.driver() == driver and not tf_compat.v1.io.gfile.exists(
         self._stop_path)
 
   def remove_attempt(self, attempt: str) -> None:
-    """Removes the folder of an attempt, if it is not needed any more.
+    """Removes the folder of an attempt if no driver needs the attempt.
 
-    The folders above it go, too, if a late file made them again.
+    Also removes the folders above, which a late file may have made again.
     """
     if tf_compat.v1.io.gfile.exists(self._start_path):
       return
@@ -310,7 +295,7 @@ class PartFiles:
     return max(readable)[1] if readable else None
 
   def new_attempt(self, part: parts.Part) -> str:
-    """Makes the folder of a new attempt, and returns its path."""
+    """Makes the folder of a new attempt, and returns the path."""
     path = os.path.join(
         self._folder(part), f"{worker_name()}-{uuid.uuid4().hex[:8]}")
     tf_compat.v1.io.gfile.makedirs(path)
@@ -328,14 +313,14 @@ class PartFiles:
 
     Args:
       part: `Part`.
-      driver: str, the id of the driver that asks for it.
-      graphs: of its `Iteration`.
+      driver: str, the id of the driver that asks for the part.
+      graphs: the graphs of the part's `Iteration`.
     """
     files.write_json(os.path.join(self._folder(part), "graphs.json"),
                      _Graphs, _Graphs(driver, graphs))
 
   def write_result(self, part: parts.Part, result: Result) -> None:
-    """Writes the result of a part. It is then done."""
+    """Writes the result of a part, which is then done."""
     files.write_bytes(self._result_path(part), pickle.dumps(result))
 
   # Paths.
@@ -365,7 +350,7 @@ class PartFiles:
 
 
 def part_name(part: parts.Part) -> str:
-  """Returns the name of a part, as it is shown. No builder is called so."""
+  """Returns the name of a part, for messages and folders."""
   return part[0] if len(part) == 1 else f"{part[0]}+{len(part) - 1}"
 
 
@@ -375,15 +360,15 @@ _Results = Mapping[parts.Part, Result]
 def check_nothing_is_shared(
     number: int, results: _Results,
     read: Callable[[Result, str], Any]) -> None:
-  """Checks that no two parts have trained a variable, each its own copy.
+  """Checks that no two parts have trained copies of the same variable.
 
   Args:
     number: int, the iteration's.
-    results: dict from each `Part` to its `Result`.
-    read: function from a `Result` and the name of a variable to its value.
+    results: dict from each `Part` to the `Result`.
+    read: function from a `Result` and the name of a variable to the value.
 
   Raises:
-    ValueError: some have.
+    ValueError: two parts have trained the same variable.
   """
   owners: Dict[str, List[parts.Part]] = {}
   for part, result in results.items():
@@ -402,23 +387,24 @@ def check_nothing_is_shared(
 
 
 def may_be_compared(results: _Results) -> bool:
-  """Returns whether the candidates of all were evaluated on the same data."""
+  """Returns whether all candidates were evaluated on the same data."""
   first, *others = (result.compared for result in results.values())
   return all(map(first.may_be_compared_with, others))
 
 
 def longest_first(results: _Results) -> List[Result]:
-  """Returns results, that of the part which trained in most steps first.
+  """Returns results, beginning with the part that took the most steps.
 
-  The previous ensemble, which all parts have, is taken from this one: in one
-  process, too, it is run until the last subnetwork is done.
+  All parts have the previous ensemble. The values of the longest part count: a
+  single process, too, runs the previous ensemble until the last subnetwork is
+  done.
   """
   return sorted(results.values(), key=lambda result: -result.runs)
 
 
 def of_first(results: _Results, get: Callable[
     [Result], Mapping[str, Any]]) -> Dict[str, Any]:
-  """Returns the dicts of all results as one; see `longest_first`."""
+  """Returns the union of the dicts of all results; see `longest_first`."""
   merged = {name: None for result in results.values() for name in get(result)}
   for result in reversed(longest_first(results)):
     merged.update(get(result))

@@ -66,14 +66,6 @@ class PartFilesTest(parameterized.TestCase):
     third = self._files.begin(None, b"", {"evaluator": "mean"})
     self.assertIsNone(self._files.result(_PART, third, None))
 
-  @parameterized.parameters(True, False)
-  def test_forgotten_result(self, keeps_steps):
-    attempt = self._files.new_attempt(_PART)
-    self._files.write_result(_PART, parts.result())
-    self._files.forget_result(_PART, keeps_steps)
-    self.assertIsNone(self._files.result(_PART, "driver", None))
-    self.assertEqual([attempt] * keeps_steps, self._files.attempts(_PART))
-
   @parameterized.parameters("stop", "search-1", "start.json")
   def test_builder_with_the_name_of_a_file(self, name):
     driver = self._files.begin(None, b"search", {"evaluator": "mean"})

@@ -42,7 +42,6 @@ class _ModelOfConfig(NamedTuple):
   """What a worker needs of a `SearchSetup` until it trains."""
   config: Any
   part: Any = None
-  stops: Any = None
   model_dir: Any = mock.Mock()
 
 
