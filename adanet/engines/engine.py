@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface between a search and the engine that runs its iterations.
 
-The search asks, and gets values. An engine knows how an iteration is trained
-and evaluated with the processes that it has: this one (`local`), those of an
-executor, or those of a cluster. It chooses no winner.
+The search asks, and gets values. An engine knows how to train and to evaluate
+an iteration: in this process (`local`), with the workers of an executor, or
+with the tasks of a cluster. An engine chooses no winner.
 """
 
 import abc
@@ -31,9 +31,9 @@ from adanet.training import trainer
 
 
 class SearchOutcome(enum.Enum):
-  """How the training of a search ended, for the other tasks of its job."""
-  OVER = "over"  # Also if its steps or its time are.
-  STOPPED = "stopped"  # It goes on when it is started again.
+  """How the training of a search ended, for all tasks of the job."""
+  OVER = "over"  # Also after the last step, or at the end of the time.
+  STOPPED = "stopped"  # A new start resumes the search.
 
 
 class AlreadyOverError(Exception):
@@ -60,7 +60,7 @@ class Engine(abc.ABC):
       request: `Request`.
 
     Returns:
-      A context manager of the `Training`. It ends all that it has opened.
+      A context manager of the `Training`. The end of the block closes all.
 
     Raises:
       AlreadyOverError: the job is over.
@@ -68,15 +68,15 @@ class Engine(abc.ABC):
 
   @abc.abstractmethod
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
-    """Trains an iteration until it is over, or something else ends training.
+    """Trains an iteration until the iteration, or training, is over.
 
-    Workers and servers that are lost meanwhile are the engine's matter.
+    The engine handles lost workers and servers.
 
     Args:
       start: `Start`.
 
     Returns:
-      `TrainedIteration`. Its `ending` says why it trains no further.
+      `TrainedIteration`, whose `ending` says why training has ended.
 
     Raises:
       selection.AllNaNError: the loss of every ensemble is NaN.
@@ -89,11 +89,11 @@ class Engine(abc.ABC):
     """Evaluates the candidates that are not fitted, by the evaluator's metric.
 
     Args:
-      candidates: `Candidates`. An executor and a cluster know only those that
-        `train` has returned last.
+      candidates: `Candidates`. An executor and a cluster know only the
+        candidates of the last `train`.
 
     Returns:
-      dict from the name of a candidate to its value.
+      dict from the name of each candidate to a value.
     """
 
   @abc.abstractmethod
@@ -107,7 +107,8 @@ class Engine(abc.ABC):
       candidates: see `values`.
 
     Returns:
-      A context manager of the `RecordedLogits`, which may remove their files.
+      A context manager of the `RecordedLogits`, which may remove files at the
+      end.
     """
 
   @abc.abstractmethod
@@ -152,18 +153,18 @@ class Engine(abc.ABC):
 
   def saved_with(self, training: trainer.Training, checkpoint: str,
                  variables: Mapping[str, Any]) -> str:
-    """Saves a checkpoint with further variables; returns its prefix.
+    """Adds variables to a checkpoint; returns the prefix of the new checkpoint.
 
     Args:
       training: `Training`.
-      checkpoint: str, the prefix of the one that has all other variables.
+      checkpoint: str, the prefix of a checkpoint with all remaining variables.
       variables: dict from a name to a value.
     """
     return merge_checkpoints.with_variables(
         self.setup, training, checkpoint, variables)
 
   def nan_in_evaluator_input(self) -> str:
-    """Returns a sentence that names its NaN values; "" if there are none."""
+    """Returns a sentence that names NaN in the evaluator's input, or ""."""
     return self.setup.not_finite_of_evaluator()
 
   def compare_search(self, request: trainer.Request, number: int,
@@ -173,7 +174,7 @@ class Engine(abc.ABC):
     Args:
       request: `Request`.
       number: int, the iteration.
-      with_builders: whether to compare the builders of that iteration, too.
+      with_builders: whether to compare the builders of the iteration, too.
     """
     with (self.setup.graph(request.input_fn, "train", number)
           if with_builders else contextlib.nullcontext()) as built:
@@ -183,9 +184,7 @@ class Engine(abc.ABC):
           number, request.max_iterations)
 
   def skipped(self, request: trainer.Request, reason: str) -> None:
-    """Tells the other tasks that there is nothing to train.
-
-    Nothing is open then.
+    """Tells all tasks that there is nothing to train. Nothing is open then.
 
     Args:
       request: `Request`.
@@ -193,7 +192,7 @@ class Engine(abc.ABC):
     """
 
   def finished(self, outcome: SearchOutcome, reason: str) -> None:
-    """Tells the other tasks that training has ended.
+    """Tells all tasks that training has ended.
 
     Args:
       outcome: `SearchOutcome`.
@@ -201,7 +200,7 @@ class Engine(abc.ABC):
     """
 
   def what_is_saved(self) -> str:
-    """Returns a line that says from where training goes on that was stopped."""
+    """Returns a line that says where stopped training resumes."""
     model_dir = self.setup.model_dir
     latest = model_dir.latest_checkpoint()
     return (
@@ -214,7 +213,7 @@ class Engine(abc.ABC):
   @contextlib.contextmanager
   def opened_here(self, request: trainer.Request
                  ) -> Iterator[trainer.Training]:
-    """Opens the parts that each process that leads a search needs."""
+    """Opens what each leader of a search needs: lock, signals, reporter."""
     setup = self.setup
     with contextlib.ExitStack() as exits:
       exits.enter_context(lock.owned(setup.model_dir.path))

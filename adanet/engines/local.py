@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine that trains an iteration in this process.
 
-Where its cluster has no parameter server, an evaluator may still read the job
-state that it announces.
+In a cluster without parameter servers, the engine announces the job state to
+the evaluator.
 """
 
 import contextlib
@@ -78,7 +78,7 @@ class LocalEngine(engine.Engine):
     self._announce(jobs.State(outcome.value), reason)
 
   def _announce(self, state, reason, request=None):
-    """Tells an evaluator how far the job is, if there may be one."""
+    """Tells the evaluator of a cluster how far the job is."""
     if self.setup.config.cluster_spec:
       jobs.JobStateFile(self.setup.model_dir.path).announce(
           jobs.job_id(self.setup.config).text, num_workers=1, num_ps=0,
@@ -86,7 +86,7 @@ class LocalEngine(engine.Engine):
 
 
 def _saved_position(setup, start):
-  """Returns where the input was at the checkpoint of a `Start`."""
+  """Returns the input position at the checkpoint of a `Start`."""
   if start.checkpoint is None or start.starts_iteration or not getattr(
       setup.config, "rereads_input", True):
     return {}
@@ -95,7 +95,7 @@ def _saved_position(setup, start):
 
 
 def _with_saved_nan(error, model_dir, iteration):
-  """Returns an error that says, too, whether the last checkpoint has NaN."""
+  """Adds to an error whether the last checkpoint has NaN."""
   checkpoint = model_dir.latest_checkpoint()
   if checkpoint is None or (
       model_dir.current_iteration(checkpoint) != iteration.number) or (
@@ -119,12 +119,12 @@ def train_here(
     training: `Training`.
     start: `Start`.
     context: `LoopContext`.
-    folder: `ModelDir` for its checkpoints; None for the setup's.
-    adapt: function from the `BuiltGraph` to the one that is trained.
+    folder: `ModelDir` for checkpoints; None for the setup's.
+    adapt: function from the `BuiltGraph` to the `BuiltGraph` to train.
 
   Returns:
-    `TrainedIteration`; None if a signal asked for a stop. Then its checkpoint
-    is saved, if there was space.
+    `TrainedIteration`; None if a signal asked for a stop. The last step is then
+    saved if the disk had space.
   """
   began = time.time()
   with setup.graph(

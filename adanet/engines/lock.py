@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who owns a `model_dir`: one process at a time may write to it."""
+"""The lock of a `model_dir`: only one process at a time may write there."""
 
 import contextlib
 import os
@@ -11,14 +11,14 @@ from adanet import file_lock
 
 @contextlib.contextmanager
 def owned(model_dir: str) -> Iterator[None]:
-  """Owns a `model_dir`, and makes it if need be, until the end of the block.
+  """Locks a `model_dir` until the end of the block; makes the folder if needed.
 
-  The lock is `<model_dir>/cluster/lock`. The file stays, but in a new
-  `model_dir` to which nothing else was written. A file system without locks
-  gets a warning, and a `model_dir` with a scheme, such as "gs://", none.
+  The lock is `<model_dir>/cluster/lock`. The file stays, except in a new
+  `model_dir` with no more files. A file system without locks gets a warning. A
+  `model_dir` with a scheme, such as "gs://", is not locked.
 
   Raises:
-    file_lock.InUseError: another process, or another thread of this one, owns it.
+    file_lock.InUseError: another process or thread owns `model_dir`.
     OSError: the file cannot be made.
   """
   if "://" in model_dir:
@@ -45,7 +45,7 @@ def owned(model_dir: str) -> Iterator[None]:
 
 
 def _remove_unused(model_dir):
-  """Removes a model_dir in which there is nothing but the lock."""
+  """Removes a model_dir with no file but the lock."""
   folder = os.path.join(model_dir, "cluster")
   with contextlib.suppress(OSError):
     if os.listdir(model_dir) == ["cluster"] and os.listdir(folder) == ["lock"]:

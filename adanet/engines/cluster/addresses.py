@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which addresses of a cluster are wrong, and which do not answer."""
+"""Finds addresses of a cluster that are wrong or do not answer."""
 
 from concurrent import futures
 import errno
@@ -31,7 +31,7 @@ def _split(address):
 
 
 def _resolve(host):
-  """Returns (family, IP address and scope) of a host, each once."""
+  """Returns the distinct pairs (family, IP address and scope) of a host."""
   try:
     infos = socket.getaddrinfo(host, 1, type=socket.SOCK_STREAM)
   except UnicodeError as e:  # Not the name of a host.
@@ -40,13 +40,13 @@ def _resolve(host):
 
 
 def check(addresses: Dict[str, str]) -> None:
-  """Checks the form of each address, that it resolves, and that it is alone.
+  """Checks the form of each address, that hosts resolve, and for duplicates.
 
   Args:
     addresses: from task, such as "ps:0", to address, "host:port".
 
   Raises:
-    AddressError: the first that is wrong.
+    AddressError: an address is wrong. The message names the first.
   """
   parts: Dict[str, Tuple[str, int]] = {}
   for task, address in addresses.items():
@@ -81,13 +81,13 @@ def unreachable(
     addresses: Dict[str, str], timeout_secs: float = 1.) -> Dict[str, str]:
   """Returns the addresses to which no connection can be made.
 
-  A connection says that a process listens there. It may be stopped all the
-  same: then the kernel answers for it.
+  An address that answers has a listening process. The process may be stopped:
+  the kernel then answers.
 
   Args:
     addresses: from task to address, as in `check`.
-    timeout_secs: how long an address may take to answer. 256 are asked at
-      a time.
+    timeout_secs: how long an address may take to answer. The function asks 256
+      addresses at a time.
 
   Returns:
     The addresses that do not answer or do not resolve, in the same order.

@@ -1,18 +1,19 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How announcements reach all tasks: status boards, and files that all see.
+"""How announcements reach all tasks: status boards, and shared files.
 
-A status board is some variables on a parameter server, which announce
-generations. One has three numbers: that of the job, see `jobs`, the generation
-that the chief has announced, and that of the variables on the server. Two more
-have the model_dir of the chief and of the server, and the job. A server that
-starts again has none of them. One that stays for the next job has old values,
-which do not count there. Reading one takes a tenth of a millisecond, so that
-workers need not poll files.
+A status board is a few variables on a parameter server, which announce
+generations. A variable has three numbers: the job, see `jobs`, the generation
+that the chief has announced, and the generation of the variables on the server.
+Two variables have a job and a model_dir: of the chief, and of the server. A
+restarted server has none of the values. A server that stays for the next job
+has old values, which do not count there. Reading a board takes a tenth of a
+millisecond, so workers need not poll files.
 
 The parameter servers write parts of the checkpoints, and all tasks read the
-job state. So a `model_dir` that only the chief has would be found out late, and
-by a strange error; or never, if each task waits in a folder of its own.
+job state. Without a check, a `model_dir` that only the chief has would cause a
+strange error much later, or no error where each task waits in a separate
+folder.
 """
 
 import contextlib
@@ -61,18 +62,18 @@ class GenerationStatus(NamedTuple):
 
 
 class StatusBoard:
-  """The variables of one parameter server, as any task sees them."""
+  """The variables of a parameter server that announce generations."""
 
   def __init__(self, ps: int, address: str, target: str, own_filter: str,
                job_number: int = 1):
-    """Builds its graph. No server is asked yet.
+    """Builds the graph. No server is asked yet.
 
     Args:
       ps: int, the parameter server's index.
-      address: str, that of the parameter server.
-      target: str, the address of this task's server.
-      own_filter: str, the device filter that names this task.
-      job_number: int, the number of the job in the processes of its tasks.
+      address: str, the address of the parameter server.
+      target: str, the address of the calling task's server.
+      own_filter: str, the device filter of the calling task.
+      job_number: int, the number of the job in the processes of the tasks.
     """
     self._job_number = job_number
     self._address = {f"ps:{ps}": address}
@@ -107,7 +108,7 @@ class StatusBoard:
   def _run(self, fetches, feeds=None, unset=None):
     """Returns the value of a run; None if the server does not answer.
 
-    It is `unset` if the variable has no value yet.
+    Returns `unset` if the variable has no value yet.
     """
     v1 = tf_compat.v1
     try:
@@ -129,7 +130,7 @@ class StatusBoard:
       return None
 
   def read(self) -> Optional[GenerationStatus]:
-    """Returns its content; None if the server does not answer."""
+    """Returns the content; None if the server does not answer."""
     numbers = self._run(self._read, unset=(0, 0, 0))
     if numbers is None:
       return None
@@ -139,16 +140,16 @@ class StatusBoard:
     return GenerationStatus(announced, ready)
 
   def write(self, status: GenerationStatus) -> bool:
-    """Writes it, and returns whether the server took it."""
-    # An op has no value, so a success is the value of the other one.
+    """Writes the content, and returns whether the server took the content."""
+    # The write has no value, so a success is the value of the placeholder.
     return self._run([self._write, self._new], {self._new: (
         self._job_number, status.announced, status.ready)}) is not None
 
   def model_dir(self, owner: str) -> Optional[str]:
     """Returns the model_dir of the `CHIEF` or the `SERVER`.
 
-    It is None if the owner has not said it yet in this job, or if the server
-    does not answer.
+    Returns None if the owner has not yet written a model_dir in this job, or if
+    the server does not answer.
     """
     said = self._run(self._read_folder[owner])
     if said is None or int(said[0]) != self._job_number:
@@ -156,13 +157,13 @@ class StatusBoard:
     return os.fsdecode(said[1])
 
   def write_model_dir(self, owner: str, path: str) -> bool:
-    """Says the model_dir of one, and returns whether the server took it."""
+    """Writes the model_dir of an owner; returns whether the server took it."""
     return self._run([self._write_folder[owner], self._folder], {
         self._folder: [str(self._job_number).encode(), os.fsencode(path)],
     }) is not None
 
   def close(self) -> None:
-    """Forgets the session; the next call opens another."""
+    """Forgets the session; the next call opens a new session."""
     if self._session is not None:
       sessions.close(self._session)
     self._session = self._opening = None
@@ -179,8 +180,8 @@ class SharedFilesCheck:
     """Builds the graph.
 
     Args:
-      model_dir: str, that of the chief.
-      addresses: from parameter server, such as "ps:0", to its address.
+      model_dir: str, the chief's folder.
+      addresses: from parameter server, such as "ps:0", to address.
     """
     v1 = tf_compat.v1
     self._model_dir = model_dir
@@ -198,19 +199,19 @@ class SharedFilesCheck:
       self, session: Any, generation: int,
       told: Callable[[int], Optional[str]],
       wait: waiting.Wait) -> None:
-    """Checks that all have the job state of a generation.
+    """Checks that all parameter servers see the job state of a generation.
 
     Args:
       session: `Session` on `graph`.
       generation: int.
-      told: function from the index of a parameter server to its model_dir, or
-        None if it has not said it yet.
-      wait: `Wait`, for one that does not serve yet.
+      told: function from the index of a parameter server to the server's
+        model_dir; None if not known yet.
+      wait: `Wait`, for servers that do not serve yet.
 
     Raises:
-      SharedFilesError: one does not have it.
-      waiting.WaitTimeoutError: one does not serve for too long.
-      tf.errors.OpError: one is lost.
+      SharedFilesError: a server does not see the job state.
+      waiting.WaitTimeoutError: a server does not serve for too long.
+      tf.errors.OpError: a server is lost.
     """
     for name in sorted(self._texts):
       task = f"{name} ({self._addresses[name]})"
@@ -258,9 +259,9 @@ class VisibilityCheck:
     """Looks nowhere yet.
 
     Args:
-      model_dir: str, that of this task.
-      job: `JobId` of this task.
-      told: returns the model_dir of the chief, or None if that is not known.
+      model_dir: str, the folder of the calling task.
+      job: `JobId` of the calling task.
+      told: returns the model_dir of the chief; None if not known.
     """
     self._model_dir = files.real_path(model_dir)
     self._job = job
@@ -271,17 +272,17 @@ class VisibilityCheck:
 
   def check_seen(self, job_state: Optional[jobs.JobState],
                  announced: int) -> bool:
-    """Checks that this task sees the generation that was announced.
+    """Checks that the calling task sees the announced generation.
 
     Args:
-      job_state: `JobState` in the file of its model_dir; None for no file.
+      job_state: `JobState` in the task's model_dir; None for no file.
       announced: int, a generation.
 
     Returns:
-      False while it may still come.
+      False while the file may still be late.
 
     Raises:
-      SharedFilesError: it does not, and will not.
+      SharedFilesError: the file will not be visible in the task's model_dir.
     """
     if self._is_announced(job_state, announced):
       self._since, self._is_said = 0., False
@@ -298,7 +299,7 @@ class VisibilityCheck:
     return self._job.is_of(job_state) and job_state.generation >= announced
 
   def _look(self, job_state, announced, waited):
-    """Looks for the reason, and says it."""
+    """Looks for the reason, and warns or raises."""
     told = self._told()
     is_other = told not in (None, self._model_dir)
     if job_state is not None and job_state.generation >= announced:
@@ -328,10 +329,10 @@ def _read(model_dir):
 
 
 class ReadOnlyObserver:
-  """A task outside of the cluster, which asks a parameter server itself."""
+  """The view of a task outside of the cluster, without a server."""
 
   def __init__(self, model_dir: str, job: jobs.JobId, address: str):
-    """Asks no server yet; the address is the first parameter server's."""
+    """Asks no server yet. `address` is the address of "ps:0"."""
     self._board: Optional[StatusBoard] = StatusBoard(
         0, address, "grpc://" + address, "/job:ps/task:0", job.number)
     self._visibility = VisibilityCheck(model_dir, job, functools.partial(
@@ -339,16 +340,16 @@ class ReadOnlyObserver:
     self._time = 0.
 
   def check_seen(self, job_state: Optional[jobs.JobState]) -> bool:
-    """Checks that this task sees the announced state, until it has seen one.
+    """Checks, until the first success, that the task sees announced states.
 
     Args:
-      job_state: `JobState` in the file of its model_dir; None for no file.
+      job_state: `JobState` in the task's model_dir; None for no file.
 
     Returns:
-      Whether the chief has begun a later job: this task was started again.
+      Whether the chief has begun a later job: the task was restarted.
 
     Raises:
-      SharedFilesError: it does not, and will not.
+      SharedFilesError: the file will not be visible in the task's model_dir.
     """
     now = time.monotonic()
     if self._board is None or now - self._time < _LOOK_SECS:

@@ -1,57 +1,58 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The chief of a cluster: it announces, trains, saves, and ends the job.
+"""The chief of a cluster: announces, trains, saves, and ends the job.
 
-The variables are on the parameter servers. A *generation* is one life of them:
-each iteration begins a new one, and so does each restore from a checkpoint. The
-*job state* is a file in the model_dir, `job_state.json`, and a *status board* a
-few variables on each parameter server. By these the other tasks learn that a
-generation is announced, and that it is ready:
+The variables are on the parameter servers. A *generation* is one life of the
+variables: each iteration and each restore from a checkpoint begins a new
+generation. The *job state* is a file in the model_dir, `job_state.json`, and a
+*status board* a few variables on each parameter server. The job state and the
+boards tell all tasks that a generation is announced, and ready:
 
-    announced    its number is in the job state and on the status boards; its
+    announced    the number is in the job state and on the status boards; the
                  variables have no values yet
-    ready        all variables have their values, and the status boards say so;
-                 the chief and the workers train
+    ready        all variables have values, and the status boards say so; the
+                 chief and the workers train
     trained      the chief's `training.loop` says so, and has saved the last
                  checkpoint. `search/loop`, in the chief alone, decides: chief
-                 and workers compute the values, logits or reports that it asks
-                 for. The next `ChiefEngine.train` announces the next iteration
-    lost         a parameter server has lost its variables; the chief announces
+                 and workers compute the values, logits or reports for the
+                 decision. The next `ChiefEngine.train` announces the next
+                 iteration
+    lost         a parameter server has lost variables; the chief announces
                  another generation, from the latest checkpoint
 
-The chief's `training.loop` waits for the subnetworks of its ensembles that only
-others train; see `Peers`. A subnetwork whose workers have no further input
-counts as done, and the iteration may have a winner. If a user's hook stopped
-one of these workers, training ends without a winner; see `StoppedWorkers`. It
-also does when the chief's own input has ended, and the chief waits for nobody.
-Only the chief looks at `max_seconds`.
+The chief's `training.loop` waits for subnetworks of the chief's ensembles that
+only workers train; see `Peers`. A subnetwork whose workers have no further
+input counts as done, and the iteration may have a winner. If a user's hook
+stopped such a worker, training ends without a winner; see `StoppedWorkers`.
+Training also ends without a winner when the chief's input has ended and the
+chief waits for no task. Only the chief looks at `max_seconds`.
 
 At the end the job state says that the job is OVER or STOPPED, and all tasks
-end. After an error, they wait for the chief to be started again. If the program
-trains again, that is another job, see `jobs`: the servers stay, and the
-variables of the last generation are freed when the next one has trained.
+end. After an error, all tasks wait for a restart of the chief. If the program
+trains again, a new job begins, see `jobs`: the servers stay, and the variables
+of the last generation are freed when the next generation has trained.
 
 When a parameter server is lost in the middle of an iteration:
 
 1. A run of the chief's session fails (`tf.errors.OpError`): at once if the
    server was killed, after 60 s if it hangs. See `_train_in_sessions`.
-   If a signal has asked for a stop before, the chief ends now, without saving.
-2. The chief waits until the servers answer, and logs for which it waits. After
-   `worker_wait_timeout_secs` it gives up: `waiting.WaitTimeoutError`.
-3. If all have kept their variables (it was the network), it opens another
-   session and trains on. Nothing is lost. When that fails more than
-   `generation.MAX_FAILURES` times without a step in between, the error is
+   If a signal has asked for a stop before, the chief now ends without saving.
+2. The chief waits until the servers answer, and logs for which servers. After
+   `worker_wait_timeout_secs` the chief gives up: `waiting.WaitTimeoutError`.
+3. If all servers have kept the variables (the network failed), the chief opens
+   another session and trains on. Nothing is lost. After more than
+   `generation.MAX_FAILURES` failures without a step in between, the error is
    raised.
-4. If one was started again, its variables are gone: the generation is lost, and
-   `_VariablesLostError` ends it. `train` then announces another generation. Its
-   variables, on all servers, get the values of the latest checkpoint. The steps
-   since then are trained again. The workers see the new generation on the
-   status boards, and join it.
+4. If a server was restarted, the variables are gone: the generation is lost,
+   and `_VariablesLostError` ends the generation. `train` then announces another
+   generation. All variables, on all servers, get the values of the latest
+   checkpoint. The later steps are trained again. The workers see the new
+   generation on the status boards, and join.
 
-When the chief itself is lost, the workers train on. A restarted chief goes on
-with their generation, if all servers have kept its variables and it would train
-the same. Otherwise it announces another one, as in 4. A signal that comes
-meanwhile waits: the workers' steps are saved first.
+When the chief itself is lost, the workers train on. A restarted chief continues
+the generation, if all servers have kept the variables and the chief would train
+the same. Otherwise the chief announces another generation, as in 4. A signal
+that comes meanwhile waits: the workers' steps are saved first.
 """
 
 import contextlib
@@ -120,7 +121,7 @@ class ChiefEngine(engine.Engine):
         yield self._training
 
   def _announce_return(self):
-    """Says that a job goes on, before the first graph is built."""
+    """Announces that a job resumes, before the first graph is built."""
     connection = self._connection
     job_state = connection.file.read()
     if job_state is not None and not job_state.is_training and (
@@ -136,7 +137,7 @@ class ChiefEngine(engine.Engine):
         config.num_ps_replicas, max_steps, *state_and_reason)
 
   def train(self, start: trained_lib.Start) -> trained_lib.TrainedIteration:
-    """See `Engine`. It trains one generation after the other."""
+    """See `Engine`. Trains one generation after the other."""
     is_ready = False
     if self._generation is None:
       job_state = self._connection.file.read()
@@ -159,11 +160,11 @@ class ChiefEngine(engine.Engine):
     return trained
 
   def _containers(self, end):
-    """Returns the containers that may be left, before those of a generation."""
+    """Returns the containers of earlier generations that may be left."""
     return [self._connection.container(i) for i in range(self._oldest, end)]
 
   def _from_latest_checkpoint(self, start):
-    """Returns a `Start` of the same iteration, from its latest checkpoint."""
+    """Returns a `Start` of the same iteration, from the latest checkpoint."""
     model_dir = self.setup.model_dir
     checkpoint = model_dir.latest_checkpoint()
     model_dir.remove_temporary_files()
@@ -173,7 +174,7 @@ class ChiefEngine(engine.Engine):
     return start._replace(checkpoint=checkpoint, starts_iteration=False)
 
   def _may_take_over(self, latest, job_state):
-    """Returns whether to train on in the generation of the chief before."""
+    """Returns whether to train on in the generation before the restart."""
     if latest.starts_iteration:  # No server has its variables.
       return False
     measured = self._known_measurements(latest.number)
@@ -189,7 +190,7 @@ class ChiefEngine(engine.Engine):
     return False
 
   def _look_at_takeover(self):
-    """Ends a takeover that was asked to stop, if it takes too long."""
+    """Ends a takeover that takes too long after a request to stop."""
     if not self._training.asked_to_stop():
       return
     now = time.monotonic()
@@ -201,7 +202,7 @@ class ChiefEngine(engine.Engine):
       self._training.stops.raise_asked()
 
   def _end_takeover(self):
-    """Lets signals end this task at once again, also one that has come."""
+    """Lets signals end this task at once again, also an earlier signal."""
     self._deferred.close()
     self._training.stops.raise_asked()
 
@@ -212,8 +213,8 @@ class ChiefEngine(engine.Engine):
 
     Args:
       start: `Start`.
-      generation: int, that of its variables.
-      is_ready: whether all variables have their values already.
+      generation: int, the generation of the variables.
+      is_ready: whether all variables have values already.
     """
     began = time.time()
     measured = self._measurements(start, is_ready)
@@ -274,7 +275,7 @@ class ChiefEngine(engine.Engine):
         measured=measured, search=fingerprint.of(self.setup.search).arguments)
 
   def _announce(self, job_state):
-    """Writes a job state, and tells the boards that there is another one."""
+    """Writes a job state, and announces the new generation on the boards."""
     connection = self._connection
     self._stopped_workers.clear()
     connection.wait_until_written(self._requests.clear)
@@ -300,7 +301,7 @@ class ChiefEngine(engine.Engine):
     self._has_checked_files = True
 
   def _make_ready(self, generation):
-    """Says that all variables have their values: the workers begin."""
+    """Announces that all variables have values: the workers begin."""
     if not self._connection.write_status_boards(
         announcements.GenerationStatus(generation, ready=generation)):
       raise _VariablesLostError("A parameter server is lost at the start.")
@@ -308,7 +309,7 @@ class ChiefEngine(engine.Engine):
   # Train.
 
   def _train_in_sessions(self, it, work, generation, is_ready):
-    """Trains in one session after the other, until one comes to the end.
+    """Trains in one session after the other, until training ends.
 
     Here the chief finds out that a parameter server is lost. See
     `_train_generation`.
@@ -344,7 +345,7 @@ class ChiefEngine(engine.Engine):
               "is restored.") from error
 
   def _wait_until_servers_answer(self, generation):
-    """Waits for the servers; returns whether all kept the variables."""
+    """Waits for the servers; returns whether all servers kept the variables."""
     wait = self._connection.wait("start it, or see what it prints")
     while True:
       self._look_at_takeover()
@@ -402,7 +403,7 @@ class ChiefEngine(engine.Engine):
 
 
 def _check_share(iteration, placement):
-  """Checks that the chief builds all that a checkpoint must have."""
+  """Checks that the chief builds all variables of a checkpoint."""
   share, count = iteration.share, len(iteration.builder_names)
   if not share.builds_ensemble or len(share.subnetworks) < count:
     raise ValueError(

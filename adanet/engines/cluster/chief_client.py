@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the tasks that a chief leads learn its announcements.
 
-They poll a status board, and read the file of the job state when that changes,
-and once a second. No task asks the chief. While the chief answers, they wait
-for it without an end.
+The tasks poll a status board, and read the file of the job state when the board
+changes, and once a second. No task asks the chief. While the chief answers, the
+tasks wait for the chief without an end.
 
-A parameter server does nothing else: TensorFlow's server holds the variables by
-itself, and this task starts it, and says where it has its files.
+A parameter server only starts TensorFlow's server, which holds the variables,
+and announces the model_dir.
 """
 
 import contextlib
@@ -64,13 +64,13 @@ def opened(setup: setup_lib.SearchSetup, request: trainer.Request, name: str
 
 
 def poll_secs(num_workers: int, num_ps: int) -> float:
-  """Returns how long a worker waits between two reads of its board, in s.
+  """Returns how long a worker waits between two reads of a board, in s.
 
-  A parameter server answers at most 1,000 of them a second.
+  A parameter server answers at most 1,000 reads a second.
 
   Args:
     num_workers: int, the tasks that train.
-    num_ps: int, the parameter servers, among which they are divided.
+    num_ps: int, the parameter servers. Each serves a part of the workers.
   """
   return max(.02, num_workers / max(num_ps, 1) / 1000.)
 
@@ -93,11 +93,11 @@ class ChiefWatch:
 
   def pause(self, what: str, level: int = logging.INFO
            ) -> Callable[[float], None]:
-    """Returns the pause of a wait: a function of its seconds.
+    """Returns the pause of a wait: a function of a number of seconds.
 
     Args:
-      what: str, the act of the chief that this waits for.
-      level: of messages while it answers: other tasks train then.
+      what: str, the act of the chief to wait for.
+      level: the level of messages while the chief answers, as training goes on.
     """
     def log(line):
       logging.log(logging.WARNING if self._is_silent else level, "%s", line)
@@ -131,7 +131,7 @@ class ChiefClient:
   """Sees the chief's announcements.
 
   Methods that look at the file raise `jobs.JobFinished` or
-  `jobs.StoppedError` when the job has ended, and
+  `jobs.StoppedError` at the end of the job, and
   `announcements.SharedFilesError` if the chief has another folder.
   """
 
@@ -173,7 +173,7 @@ class ChiefClient:
     """Reads the board, and the file if the board has changed.
 
     Returns:
-      The `JobState` that is announced; None while there is none.
+      The announced `JobState`; None while no `JobState` is announced.
     """
     status = self._board.read()
     if status is not None and status.is_followed:
@@ -201,7 +201,7 @@ class ChiefClient:
   def look_for_change(self, generation: int) -> bool:
     """Looks, once a second, whether the board announces another generation.
 
-    So it may be called after each step. It raises nothing.
+    So the method may be called after each step. It raises nothing.
     """
     now = time.monotonic()
     if now - self._look_time < _FILE_SECS:
@@ -212,7 +212,7 @@ class ChiefClient:
         status.is_followed or status.announced not in (0, generation))
 
   def look_for_variables(self, generation: int) -> bool:
-    """Looks whether all variables of a generation have their values."""
+    """Looks whether all variables of a generation have values."""
     # Its own board first: all workers wait at the same time.
     return all(n is not None and n.ready == generation for n in (
         board.read()
@@ -221,11 +221,11 @@ class ChiefClient:
   def wait_until_announced(
       self, generation: int, meanwhile: Callable[[], bool]
       ) -> jobs.JobState:
-    """Waits for another job state than that of a generation.
+    """Waits for the job state of another generation.
 
     Args:
-      generation: int; 0 for none.
-      meanwhile: called again and again; returns whether it did something.
+      generation: int; 0 for no generation.
+      meanwhile: called again and again; returns True after doing work.
 
     Raises:
       waiting.WaitTimeoutError: the chief is absent for too long.
@@ -240,7 +240,7 @@ class ChiefClient:
       pause(self._poll_secs)
 
   def wait_until_ready(self, generation: int) -> None:
-    """Waits until all variables of a generation have their values.
+    """Waits until all variables of a generation have values.
 
     Raises:
       GenerationChanged: there is another generation.
@@ -268,13 +268,14 @@ def serve(connection: connection_lib.Connection, stops: signals.StopRequests,
           report_working: Callable[[], None] = lambda: None) -> None:
   """Serves until the job is over.
 
-  A signal that all tasks get must not take the variables from a chief that
-  saves them. So it ends this task when the chief is gone, or a while later.
+  When all tasks get a signal, the chief must still be able to save the
+  variables. So a signal ends a parameter server when the chief is gone, or a
+  while later.
 
   Args:
     connection: `Connection`.
     stops: `StopRequests`.
-    report_working: called when it serves.
+    report_working: called when the server is ready.
 
   Raises:
     KeyboardInterrupt, SystemExit: a signal asked for it.

@@ -1,9 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The connection of one task to its cluster: server, sessions, boards, files.
-
-The other modules of this package say how the tasks use it.
-"""
+"""The connection of a task to the cluster: server, sessions, boards, files."""
 
 import contextlib
 import dataclasses
@@ -28,23 +25,23 @@ _OVER_SECS = 35.
 
 
 def named(tasks: Mapping[str, str]) -> str:
-  """Returns the names of tasks with their addresses, for messages."""
+  """Returns the names and the addresses of tasks, for messages."""
   return ", ".join("{} ({})".format(*task) for task in sorted(tasks.items()))
 
 
 @dataclasses.dataclass(frozen=True)
 class Connection:
-  """How this task reaches its cluster.
+  """How a task reaches the cluster.
 
   Attributes:
     config: RunConfig with a cluster and a model_dir.
     wait_timeout_secs: float, how long to wait for another task.
-    addresses: dict from each task with a server, such as "ps:0", to its
+    addresses: dict from each task with a server, such as "ps:0", to the
       address.
-    server: `tf.train.Server` of this task.
-    status_boards: sequence of `StatusBoard`, one for each parameter server.
+    server: `tf.train.Server` of the task.
+    status_boards: sequence of `StatusBoard`, by parameter server.
     file: `JobStateFile`.
-    job_watch: `JobWatch` since this task started.
+    job_watch: `JobWatch` since the task started.
   """
   config: Any
   wait_timeout_secs: float
@@ -56,17 +53,17 @@ class Connection:
 
   @property
   def name(self) -> str:
-    """The name of this task, such as "worker:1"."""
+    """The name of the task, such as "worker:1"."""
     return f"{self.config.task_type}:{self.config.task_id}"
 
   @property
   def device(self) -> str:
-    """The device of this task's ops."""
+    """The device of the task's ops."""
     return _device(self.config)
 
   @property
   def model_dir(self) -> str:
-    """The folder of the job, as the other tasks of this machine call it."""
+    """The folder of the job, without symbolic links."""
     return files.real_path(self.config.model_dir)
 
   @property
@@ -75,7 +72,7 @@ class Connection:
     return self.job_watch.job
 
   def container(self, generation: int) -> str:
-    """Returns the container of the variables of a generation of this job."""
+    """Returns the container of a generation's variables, in the job."""
     number = self.job.number
     return (f"adanet-{generation}" if number == 1 else
             f"adanet-{number}-{generation}")
@@ -84,18 +81,18 @@ class Connection:
 
   @property
   def servers(self) -> Dict[str, str]:
-    """The parameter servers and their addresses."""
+    """The parameter servers and the addresses."""
     return {name: address for name, address in self.addresses.items()
             if name.startswith("ps:")}
 
   @property
   def chief(self) -> Dict[str, str]:
-    """The task that leads, and its address."""
+    """The leading task and the address."""
     return _chief(self.addresses)
 
   @property
   def worker_names(self) -> List[str]:
-    """The names of the tasks that train, the chief first, by their index."""
+    """The names of the tasks that train: the chief, then workers by index."""
     chief = self.chief
     workers = sorted(
         set(self.addresses) - set(self.servers) - set(chief),
@@ -107,7 +104,7 @@ class Connection:
     return self.addresses.get(name, "no address")
 
   def unreachable(self, names: Iterable[str]) -> List[str]:
-    """Returns which of some tasks do not answer."""
+    """Returns the tasks that do not answer."""
     return sorted(addresses_lib.unreachable(
         {name: self.addresses[name] for name in names
          if name in self.addresses}))
@@ -116,30 +113,31 @@ class Connection:
 
   @property
   def own_status_board(self) -> announcements.StatusBoard:
-    """The board that this task polls; that of a parameter server is its own."""
+    """The board that the task polls; a parameter server polls its own board."""
     index = self.config.global_id_in_cluster or 0
     if self.config.task_type == tf_compat.TaskType.PS:
       index = self.config.task_id
     return self.status_boards[index % len(self.status_boards)]
 
   def write_status_boards(self, status: announcements.GenerationStatus) -> bool:
-    """Writes all boards, and returns whether all servers took it."""
+    """Writes all boards, and returns whether all servers took the status."""
     return all([board.write(status) for board in self.status_boards])
 
   def close(self) -> None:
-    """Closes the sessions of the boards, while their servers are still there.
+    """Closes the sessions of the boards, while the servers still answer.
 
-    Python would close them when the program ends, and wait for lost servers.
+    Otherwise Python closes the sessions when the program ends, and waits for
+    lost servers.
     """
     for board in self.status_boards:
       board.close()
 
-  # Whether a chief that starts finds its job over, or its program further on.
+  # Whether the job of a starting chief is over, or a later job has begun.
 
   def is_followed(self, job_state: Optional[jobs.JobState]) -> bool:
-    """Returns whether the chief was restarted in a later job of its program.
+    """Returns whether the chief was restarted in a later job of the program.
 
-    The boards say so, too. It asks the servers that answer.
+    The job state says so, or a board of a parameter server that answers.
     """
     job = self.job
     if job.is_followed_by(job_state) and (
@@ -158,10 +156,11 @@ class Connection:
         if f"ps:{i}" not in absent))
 
   def wait_until_known_to_be_over(self, max_steps: Optional[int]) -> bool:
-    """Returns whether the chief was restarted after the end of its job.
+    """Returns whether the chief was restarted after the end of the job.
 
-    Or in a later job. A new job may have the same id as one that is over. Then
-    parameter servers run, or start soon. So this waits for them for a while.
+    Also returns True in a later job. A new job may have the id of an old job
+    that is over. The parameter servers of a new job run, or start soon, so the
+    function waits a while for parameter servers.
     """
     end = time.monotonic() + _OVER_SECS
     while True:
@@ -187,7 +186,7 @@ class Connection:
 
     Args:
       graph: `tf.Graph`.
-      look: called again and again; it raises an error to end the wait.
+      look: called again and again. An error of the function ends the wait.
 
     Yields:
       The `Session`.
@@ -209,12 +208,12 @@ class Connection:
       sessions.close(session)
 
   def free(self, containers: Sequence[str]) -> bool:
-    """Frees the memory of the variables in some containers.
+    """Frees the memory of the variables in containers.
 
-    Call it between sessions: it closes all of this process.
+    Only call this between sessions: all sessions of the process are closed.
 
     Returns:
-      Whether it could.
+      Whether the memory is free.
     """
     if not containers:
       return True
@@ -234,7 +233,7 @@ class Connection:
   # Waits.
 
   def wait(self, advice: str) -> waiting.Wait:
-    """Returns a wait with this task's limit."""
+    """Returns a wait with the limit of the task."""
     return waiting.Wait(self.wait_timeout_secs, advice)
 
   def wait_until_written(self, write: Callable[[], Any]) -> Any:
@@ -248,7 +247,7 @@ def _device(config):
 
 
 def _chief(addresses):
-  """Returns the task that leads, and its address."""
+  """Returns the leading task and the address."""
   others = sorted(name for name in addresses if not name.startswith("ps:"))
   leaders = [name for name in others
              if name.partition(":")[0] in ("chief", "master")]
@@ -258,7 +257,7 @@ def _chief(addresses):
 def connect(config: Any, wait_timeout_secs: float) -> Connection:
   """Checks the addresses of a cluster, and starts the server of this task.
 
-  A server that runs since an earlier job of this process stays.
+  A server of an earlier job in this process stays.
 
   Args:
     config: RunConfig with a cluster and a model_dir.

@@ -90,7 +90,7 @@ class _NotTraining(Exception):
 class _PatientReader:
   """Reads files again and again while a shared disk is late.
 
-  `read` returns the value; the last one while it cannot be read.
+  `read` returns the value, or the last value while a read fails.
   """
 
   def __init__(self, function, error):
@@ -133,25 +133,25 @@ def _stop_hook(state):
 
 
 class _Evaluated(NamedTuple):
-  """The checkpoint that was evaluated last.
+  """The last evaluated checkpoint.
 
   Attributes:
-    global_step: int, its global step; None if it is not known.
-    checkpoint: str, its name without a folder; None if it is not known.
+    global_step: int, the global step; None if not known.
+    checkpoint: str, the name without a folder; None if not known.
   """
   global_step: Optional[int] = None
   checkpoint: Optional[str] = None
 
   def covers(self, checkpoint: str, global_step: int) -> bool:
-    """Returns whether a checkpoint has nothing that was not evaluated.
+    """Returns whether evaluating a checkpoint would show nothing new.
 
-    At one global step there may be several: ensembles train on where
-    subnetworks are done. An iteration begins with a checkpoint of the step at
-    which the last one ended, and with its ensemble.
+    A global step may have several checkpoints: ensembles train on where
+    subnetworks are done. An iteration begins with a checkpoint that has the
+    last step and the ensemble of the iteration before.
 
     Args:
-      checkpoint: str, its prefix.
-      global_step: int, its global step.
+      checkpoint: str, the prefix.
+      global_step: int, the global step of the checkpoint.
     """
     if global_step != self.global_step:
       return False
@@ -160,14 +160,14 @@ class _Evaluated(NamedTuple):
 
 
 class _EvaluatedFile:
-  """The file that says which checkpoint was evaluated last."""
+  """The file that names the last evaluated checkpoint."""
 
   def __init__(self, model_dir, name):
     self._path = os.path.join(
         model_dir, "eval_" + name if name else "eval", "evaluated.json")
 
   def read(self) -> _Evaluated:
-    """Returns the content; an empty `_Evaluated` if it cannot be read."""
+    """Returns the content; an empty `_Evaluated` for an unreadable file."""
     try:
       return files.read_json(
           self._path, _Evaluated, skips_unknown=True) or _Evaluated()
@@ -175,12 +175,12 @@ class _EvaluatedFile:
       return _Evaluated()
 
   def write(self, evaluated: _Evaluated) -> None:
-    """Writes which checkpoint was evaluated."""
+    """Writes the file."""
     files.write_json(self._path, _Evaluated, evaluated)
 
 
 class EvaluatorTask:
-  """Evaluates the checkpoints of a job that other tasks train."""
+  """Evaluates the checkpoints of a job in training."""
 
   def __init__(self, config: Any, evaluation: Any,
                name: Optional[str], start_delay_secs: float,
@@ -194,9 +194,9 @@ class EvaluatorTask:
       evaluation: the `CheckpointEvaluator` of `adanet.estimator`, which
         evaluates and exports a checkpoint.
       name: str, distinguishes evaluations in TensorBoard, or None.
-      start_delay_secs: float, how long it waits at its start.
+      start_delay_secs: float, how long to wait at the start.
       job_watch: `JobWatch`.
-      report: called with a `Working` when it begins to wait for checkpoints.
+      report: called with a `Working` at the start of the wait for checkpoints.
       observer: `ReadOnlyObserver`; None if there is no parameter server.
     """
     self._start_delay_secs = start_delay_secs
@@ -227,7 +227,7 @@ class EvaluatorTask:
     return self._job_watch.after(job_state)
 
   def _wait_until_start(self):
-    """Waits for `start_delay_secs`, but not beyond the end of training."""
+    """Waits for `start_delay_secs`, at most until the end of training."""
     end = time.monotonic() + self._start_delay_secs
     if self._start_delay_secs:
       logging.info("Evaluation begins after start_delay_secs=%g.",
@@ -269,7 +269,7 @@ class EvaluatorTask:
         raise
 
   def _step(self, checkpoint):
-    """Returns the global step of a checkpoint; None if it is gone."""
+    """Returns the global step of a checkpoint; None for a deleted one."""
     if self._seen[0] != checkpoint:
       try:
         self._seen = checkpoint, self._model_dir.global_step(checkpoint)
@@ -281,17 +281,17 @@ class EvaluatorTask:
     return self._seen[1]
 
   def _warn_without_news(self):
-    """Warns, now and then, if the chief seems to train no more."""
+    """Warns, now and then, if the chief no longer saves checkpoints."""
     now = time.monotonic()
     if now - self._news_time >= self._no_news_secs:
       logging.warning(
-          "No new checkpoint in %s for %.0f minutes: see what the chief prints. "
-          "The evaluator waits until training is over.",
+          "No new checkpoint in %s for %.0f minutes: see what the chief prints."
+          " The evaluator waits until training is over.",
           self._model_dir.path, self._no_news_secs / 60)
       self._news_time = now
 
   def _evaluate_new(self, checkpoint):
-    """Evaluates a checkpoint if it is new and the time has come."""
+    """Evaluates a new checkpoint if an evaluation is due."""
     self._warn_without_news()
     if not self._evaluation.is_due:
       return

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A generation: one life of the variables on the parameter servers.
 
-Each iteration is a new one, and so is each restore of a checkpoint. Its
-variables have a container of their own, so that a task which is late cannot
-change the next one's. The chief and the workers share what is here: how a task
-reacts to lost servers and to restarts, and how it waits for the subnetworks
-that other tasks train.
+Each iteration and each restore of a checkpoint begins a generation. The
+variables of a generation have a separate container, so a late task cannot
+change the variables of the next generation. The chief and the workers share
+this module: how a task reacts to lost servers and to restarts, and how a task
+waits for subnetworks that only peers train.
 
     <model_dir>/cluster/stopped_workers/<generation>/<job>-<index>
 
-says which workers train no further, so that nobody waits for them. The text of
-a file is the name of the `Ending` of its worker: the input of the worker has
-ended, or a hook of it asked for a stop.
+names the workers that train no further, so that no task waits for stopped
+workers. The text of a file is the name of the `Ending`: the input of the worker
+has ended, or a hook of the worker asked for a stop.
 """
 
 import contextlib
@@ -54,28 +54,28 @@ _LOST = frozenset([
 
 
 class StepTimeoutError(RuntimeError):
-  """A step takes longer than it may."""
+  """A step takes longer than `operation_timeout_in_ms`."""
 
 
 def may_reconnect(error: BaseException, num_failures: int) -> bool:
-  """Returns whether another session may help after an error of one.
+  """Returns whether a new session may help after an error of a session.
 
   Args:
     error: the error.
-    num_failures: int, how many attempts in a row failed, this one included,
-      with no step between them, or for the same reason after as many steps,
-      while all parameter servers had their variables.
+    num_failures: int, how many attempts in a row failed while all parameter
+      servers had the variables, the last attempt included: without a step in
+      between, or for the same reason after the same number of steps.
   """
   may_be_lost = any(kind.__name__ in _LOST for kind in type(error).__mro__)
   return may_be_lost and num_failures <= MAX_FAILURES
 
 
 def pause_secs(num_failures: int) -> float:
-  """Returns how long to wait after an error before another session, in s.
+  """Returns how long to wait after an error before a new session, in s.
 
-  A task that was refused, as a worker that is started again refuses at first,
-  is not asked again for about 1 s by gRPC, and then for 1.6 times as long each
-  time: github.com/grpc/grpc/blob/master/doc/connection-backoff.md.
+  When a task refuses a connection, as a restarted worker does at first, gRPC
+  tries again after about 1 s, and then after 1.6 times as long each time:
+  github.com/grpc/grpc/blob/master/doc/connection-backoff.md.
 
   Args:
     num_failures: see `may_reconnect`.
@@ -84,24 +84,24 @@ def pause_secs(num_failures: int) -> float:
 
 
 def have_lost(ready: Sequence[Optional[int]], generation: int) -> bool:
-  """Returns whether a parameter server has lost its variables.
+  """Returns whether a parameter server has lost variables.
 
   Args:
-    ready: for each parameter server the generation of its variables, 0 for
-      none; None for one that does not answer.
-    generation: int, the generation that trains.
+    ready: for each parameter server the generation of the variables, 0 for no
+      variables; None for a server that does not answer.
+    generation: int, the generation in training.
   """
   return any(number not in (None, generation) for number in ready)
 
 
 def may_take_over(job_state: jobs.JobState, now: jobs.JobState) -> bool:
-  """Returns whether a chief that starts may train on in a generation.
+  """Returns whether a starting chief may train on in a generation.
 
-  Whether the parameter servers still have the variables is checked apart.
+  The function does not check that the parameter servers have the variables.
 
   Args:
-    job_state: the `JobState` that it finds.
-    now: the one that it would write.
+    job_state: the `JobState` in the file.
+    now: the `JobState` that the chief would write.
   """
   return job_state.is_training and job_state._replace(
       reason="", written=0.) == now._replace(reason="", written=0.)
@@ -185,9 +185,9 @@ class Generation:
 
   def raise_if_final(self, error: Exception,
                      it: trainer.IterationTraining) -> None:
-    """Raises an error of a session, unless another session may help.
+    """Raises an error of a session, unless a new session may help.
 
-    It waits a while if the session before had failed, too.
+    Waits a while if the session before had failed, too.
 
     Args:
       error: a `tf.errors.OpError`.
@@ -247,7 +247,7 @@ class StoppedWorkers:
   def add(self, generation: int, task: str, ending: ending_lib.Ending) -> None:
     """Records why a task trains no further in a generation.
 
-    Only an ending that is of this task alone is recorded.
+    Only records an ending that concerns the task alone.
     """
     if ending in (ending_lib.Ending.INPUT_ENDED,
                   ending_lib.Ending.STOP_ASKED):
@@ -255,7 +255,7 @@ class StoppedWorkers:
           self._of(generation), task.replace(":", "-")), ending.name)
 
   def endings(self, generation: int) -> Dict[str, ending_lib.Ending]:
-    """Returns why tasks train no further, by their names."""
+    """Returns dict from each stopped task to why the task trains no further."""
     folder = self._of(generation)
     texts = {name: files.read_text(os.path.join(folder, name))
              for name in files.names(folder)}
@@ -263,7 +263,7 @@ class StoppedWorkers:
             for name, text in texts.items() if text}
 
   def clear(self) -> None:
-    """Removes all, of earlier generations; for the chief."""
+    """Removes the files of all earlier generations; for the chief."""
     files.remove_folder(self._folder)
 
 
@@ -275,7 +275,7 @@ def first_names(names: Sequence[str]) -> str:
 
 
 def _trainers(placement, config, count):
-  """Returns the workers of each subnetwork, and how many train ensembles."""
+  """Returns each subnetwork's workers, and how many workers have ensembles."""
   trainers = [[] for _ in range(count)]
   num_of_ensembles = 0
   for w, worker in enumerate(placement.as_workers(
@@ -292,9 +292,9 @@ class Peers:
 
   Attributes:
     untrained: tuple of str, the names of subnetworks that no task trains.
-    also_trained: tuple of str, the names of subnetworks that this task trains
-      in each run, and other tasks, too.
-    share_ensembles: whether they train this task's ensembles, in turns.
+    also_trained: tuple of str, the names of subnetworks that both this task, in
+      each run, and peers train.
+    share_ensembles: whether peers also train this task's ensembles, in turns.
   """
 
   def __init__(self, setup: setup_lib.SearchSetup,
@@ -307,8 +307,8 @@ class Peers:
       setup: `SearchSetup`.
       connection: `Connection` of this task.
       iteration: `Iteration`.
-      generation: int, that of its variables.
-      raise_if_changed: called while it waits; None for the chief.
+      generation: int, the generation of the variables.
+      raise_if_changed: called while the task waits; None for the chief.
     """
     self._setup = setup
     self._connection = connection
@@ -348,7 +348,7 @@ class Peers:
       logging.warning("No worker trains %s.", first_names(self.untrained))
 
   def _message(self, unfinished):
-    """Returns which tasks and subnetworks this task waits for."""
+    """Returns the tasks and the subnetworks that this task waits for."""
     workers = sorted({w for name in unfinished for w in self._trainers[name]})
     unreachable = self._connection.unreachable(workers)
     return "{}{} to train {}, which nobody trains now".format(

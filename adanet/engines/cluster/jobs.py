@@ -1,37 +1,37 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of a cluster: the announced state of one, and whether it is over.
+"""The jobs of a cluster: the announced state of a job, and whether it is over.
 
     <model_dir>/cluster/job_state.json
 
 The chief writes this small file before each iteration and after each restore,
-and when training ends. All other tasks read it and follow it.
+and when training ends. All tasks follow the file.
 
-The file stays in `model_dir` when a job is over. So a task that starts may find
-one of an earlier run, and must not take it for its own:
+The file stays in `model_dir` when a job is over. So a starting task may see the
+file of an earlier run, and must not end because of that run:
 
-    state in the file                       taken for the end of this run
+    state in the file                       means the end of this run
     of another job                          never
     "over", written or changed meanwhile    at once
     "over", of before, the id is unique     at once: this task is late
-    "over", of before, the id is shared     if it was younger than 10 minutes
-                                            when this task started, and nothing
-                                            changes in the first 30 s
+    "over", of before, the id is shared     if the state was younger than 10
+                                            minutes when this task started, and
+                                            nothing changes in the first 30 s
     "stopped", written meanwhile            at once
-    "stopped", of before                    never: the job goes on from there
+    "stopped", of before                    never: the job resumes from there
 
-An id is shared if it stands for the addresses of the cluster: a second run by
-hand has the same ones. While the chief answers, it may still begin.
+An id is shared if the id is made of the addresses of the cluster: a second run
+by hand has the same addresses. While the chief answers, the job may still
+begin.
 
 A program may train more than once: each call of `Estimator.train` or
-`adanet.train_and_evaluate` is a job of its own. All tasks run the same program,
-so a job has the same number in all of them. A task that is started again begins
-with job 1, finds out that this job is over, and comes to the job of the other
-tasks like that. The state of a later job of the same run says that this one is
-over:
+`adanet.train_and_evaluate` is a separate job. All tasks run the same program,
+so a job has the same number in all tasks. A restarted task begins with job 1,
+finds out that job 1 is over, and so on, until the task comes to the current
+job. The state of a later job of the same run ends an earlier job:
 
     written or changed meanwhile            at once
-    of before, the id is unique             at once: this task was started again
+    of before, the id is unique             at once: this task was restarted
     of before, the id is shared             as for the same job. A parameter
                                             server's status board may say more
 """
@@ -66,7 +66,7 @@ _since: Dict[str, float] = {}
 
 
 class JobStateError(ValueError):
-  """A file that should have a job state does not."""
+  """The file of the job state has no valid job state."""
 
 
 class State(enum.Enum):
@@ -82,9 +82,10 @@ class Measurements(NamedTuple):
   Attributes:
     costs: the cost of a step of each builder's subnetwork: nanoseconds, or the
       builders' own numbers. None if the strategy does not ask.
-    sizes: the same for the bytes of their variables.
-    ensemble_cost: the nanoseconds of a step of all ensembles, where they were
-      measured with the costs; 0 if there are fitted ones only.
+    sizes: the bytes of each subnetwork's variables, or the builders' own
+      numbers; None if the strategy does not ask.
+    ensemble_cost: the nanoseconds of a step of all ensembles, if measured with
+      the costs; 0 if all ensembles are fitted.
   """
   costs: Optional[NumberPerBuilder] = None
   sizes: Optional[NumberPerBuilder] = None
@@ -95,20 +96,20 @@ class JobState(NamedTuple):
   """The state that all tasks of a job must share.
 
   Attributes:
-    job: str, the id of the job. A file of another job is not for this one.
+    job: str, the id of the job.
     generation: int, greater with each restore and each iteration.
     iteration: int, the number of the iteration that trains.
-    builders: tuple of str, the names of its builders, in order.
+    builders: tuple of str, the names of the iteration's builders, in order.
     num_workers: int, how many tasks train, the chief included.
     num_ps: int, how many parameter servers there are.
     strategy: str, the placement strategy.
     max_steps: int, the global step at which training ends; None: no limit.
     state: `State` of the job.
-    reason: str, why it is in this state.
+    reason: str, why the job is in this state.
     written: float, when the file was written, in seconds since the epoch.
     measured: `Measurements` of the iteration.
-    search: dict from the name of an argument to the text of its value, for what
-      all tasks must have alike.
+    search: dict from the name of an argument to the text of the value, for
+      arguments that must be equal in all tasks.
   """
   job: str
   generation: int
@@ -130,7 +131,7 @@ class JobState(NamedTuple):
     return self.state == State.TRAINING
 
   def to_json(self) -> str:
-    """Returns the text of its file."""
+    """Returns the text of the file."""
     return json.dumps(typed_json.to_json(JobState, self), sort_keys=True)
 
   @classmethod
@@ -138,7 +139,7 @@ class JobState(NamedTuple):
     """Returns the job state in the text of a file, which errors name.
 
     Raises:
-      JobStateError: the text is not one that `to_json` writes.
+      JobStateError: `to_json` did not write this text.
     """
     try:
       return typed_json.from_json(
@@ -171,7 +172,7 @@ class JobStateFile:
     return None if text is None else JobState.from_json(text, self.path)
 
   def write(self, job_state: JobState) -> None:
-    """Writes the file whole, with the time of now as `written`.
+    """Writes the file whole, with the current time as `written`.
 
     Raises:
       tf.errors.OpError: the file cannot be written.
@@ -182,11 +183,11 @@ class JobStateFile:
   def announce(self, job: str, num_workers: int, num_ps: int,
                max_steps: Optional[int], state: State = State.TRAINING,
                reason: str = "") -> int:
-    """Changes the state of a job, and keeps the other values of its file.
+    """Changes the state of a job, and keeps the remaining values of the file.
 
     Args:
       job: str, the id of the job.
-      num_workers: see `JobState`, like all others.
+      num_workers: see `JobState` for all arguments.
       num_ps: int.
       max_steps: int, or None.
       state: `State`.
@@ -206,20 +207,20 @@ class JobStateFile:
 
 
 class StoppedError(Exception):
-  """The job was stopped by a signal to its chief, before its end."""
+  """A signal to the chief stopped the job before the end."""
 
 
 class JobFinished(Exception):  # pylint: disable=g-bad-exception-name
-  """Training is over: nothing is left to do for this task."""
+  """Training is over: this task has nothing left to do."""
 
 
 class JobId(NamedTuple):
-  """Says which tasks belong together.
+  """Identifies a job, for all tasks of the job.
 
   Attributes:
-    run: str, the same for all tasks of a run; "" where it is not known.
-    is_unique: bool, whether no other run has the same.
-    number: int, the number of the job in its run, from 1.
+    run: str, the same for all tasks of a run; "" if not known.
+    is_unique: bool, whether `run` differs from all earlier runs.
+    number: int, the number of the job in the run, from 1.
   """
   run: str
   is_unique: bool
@@ -227,11 +228,11 @@ class JobId(NamedTuple):
 
   @property
   def text(self) -> str:
-    """The same for all tasks of a job, and for no other job of its run."""
+    """A text for the job, different for each job of the run."""
     return self.run if self.number == 1 else f"{self.run}#{self.number}"
 
   def _number_of(self, job):
-    """Returns the number of a job of this run by its text; 0 for other runs."""
+    """Returns the number of a job from the text; 0 for jobs of other runs."""
     if job == self.run:
       return 1
     run, _, number = job.rpartition("#")
@@ -240,10 +241,10 @@ class JobId(NamedTuple):
     return int(number) if run and number.isdigit() else int(not self.run)
 
   def is_of(self, record: Any) -> bool:
-    """Returns whether a record is for this job, in this run or another.
+    """Returns whether a record is for this job, in any run with this id.
 
     Args:
-      record: a value whose `job` is the `text` of a job, such as a `JobState`;
+      record: a value with the `text` of a job as `job`, such as a `JobState`;
         or None.
     """
     return record is not None and self._number_of(record.job) == self.number
@@ -261,8 +262,8 @@ def cluster(config: Any, environ: Mapping[str, str] = os.environ) -> Any:
   """Returns the addresses of the cluster of a task, by job; None for none.
 
   Args:
-    config: RunConfig. That of an evaluator has none.
-    environ: the environment: its `TF_CONFIG` counts then.
+    config: RunConfig. The RunConfig of an evaluator has no cluster.
+    environ: the environment, whose `TF_CONFIG` has the cluster of an evaluator.
   """
   return config.cluster_spec.as_dict() if config.cluster_spec else (
       json.loads(environ.get("TF_CONFIG") or "{}").get("cluster"))
@@ -283,17 +284,17 @@ def _cluster_id(config, environ):
 
 
 def _task(config, environ):
-  """Returns the name of a task, and what stands for its cluster."""
+  """Returns the name of a task and a text for the cluster."""
   return (f"{config.task_type}:{config.task_id} of "
           f"{_cluster_id(config, environ)}")
 
 
 @contextlib.contextmanager
 def as_job(config: Any) -> Iterator[None]:
-  """Within this, a task is in a job, which is over if no error is raised.
+  """Marks a block as a job of a task. Without an error, the job is then over.
 
   After an error, the next call is the same job. An inner call is part of the
-  outer one's job.
+  outer call's job.
 
   Args:
     config: RunConfig. Without a cluster, there is no job to count.
@@ -317,12 +318,12 @@ def as_job(config: Any) -> Iterator[None]:
 
 
 def job_id(config: Any, environ: Mapping[str, str] = os.environ) -> JobId:
-  """Returns the id of the job that this task is of.
+  """Returns the id of the current job of a task.
 
   Args:
     config: RunConfig.
-    environ: the environment. `ADANET_JOB_ID` is the id; where it is absent,
-      the addresses of the cluster stand for it.
+    environ: the environment. `ADANET_JOB_ID` is the id. Without this variable,
+      the id is made of the addresses of the cluster.
   """
   environ_id = environ.get("ADANET_JOB_ID")
   return JobId(environ_id or _cluster_id(config, environ), bool(environ_id),
@@ -332,14 +333,14 @@ def job_id(config: Any, environ: Mapping[str, str] = os.environ) -> JobId:
 def state(job_state: Optional[JobState], job: JobId, is_new: bool,
           started: float, now: float,
           chief_answers: Callable[[], bool] = lambda: False) -> State:
-  """Returns the state of this task's run.
+  """Returns the state of the run of a task.
 
   Args:
     job_state: `JobState` in the file now; None if there is no file.
-    job: `JobId` of this task.
-    is_new: whether the file has changed since this task started.
-    started: float, when this task started, in seconds since the epoch.
-    now: float, the time, also in seconds since the epoch.
+    job: `JobId` of the task.
+    is_new: whether the file has changed since the task started.
+    started: float, when the task started, in seconds since the epoch.
+    now: float, the time, in seconds since the epoch.
     chief_answers: returns whether another task leads, and listens.
   """
   is_followed = job.is_followed_by(job_state)
@@ -359,10 +360,10 @@ def state(job_state: Optional[JobState], job: JobId, is_new: bool,
 
 
 class JobWatch:
-  """Follows the job state, from the start of this task on.
+  """Follows the job state, from the start of a task on.
 
   Attributes:
-    job: `JobId` of this task.
+    job: `JobId` of the task.
   """
 
   def __init__(self, job: JobId, since: Optional[float] = None,
@@ -370,8 +371,8 @@ class JobWatch:
     """The task starts now.
 
     Args:
-      job: `JobId` of this task.
-      since: float, when this process began to follow the jobs of its run, in
+      job: `JobId` of the task.
+      since: float, when the process began to follow the jobs of the run, in
         seconds since the epoch; None for now.
       chief_answers: see `state`.
     """
@@ -400,12 +401,12 @@ class JobWatch:
                  self._chief_answers)
 
   def end(self) -> None:
-    """Notes that the chief has begun a later job: this one is over."""
+    """Notes that the chief has begun a later job: the job is over."""
     self._is_followed = True
 
 
 def watch(config: Any, **kwargs: Any) -> JobWatch:
-  """Returns the `JobWatch` of the job that this process begins.
+  """Returns a `JobWatch` of the next job of this process.
 
   Args:
     config: RunConfig.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The costs of the candidates of an iteration, as the chief measures them.
 
-It builds them in a graph and a session of its own, in this process alone. So
-the variables that will train, which are on the parameter servers, are as if no
-step had been taken, and no other task sees anything of it.
+The chief builds the candidates in a separate graph and session, in this process
+alone. So the variables on the parameter servers, which will train, stay
+unchanged, and no other task notices the measurement.
 """
 
 import math
@@ -42,7 +42,7 @@ class _Everything(distributed.PlacementStrategy):
 
 
 def is_wanted(placement: distributed.PlacementStrategy) -> bool:
-  """Returns whether a strategy asks for something measured."""
+  """Returns whether a strategy asks for measurements."""
   return (isinstance(placement, distributed.BalancedStrategy) and
           placement.measures)
 
@@ -61,10 +61,11 @@ def stated(builders: Sequence[Any],
     name: str, "cost" or "size".
 
   Returns:
-    A number for each builder; None if none of them says anything.
+    A number for each builder; None if no builder states a number.
 
   Raises:
-    ValueError: a number is not positive, or some builders say nothing.
+    ValueError: a number is not positive, or only a part of the builders states
+      a number.
   """
   values: List[Any] = [getattr(builder, name, None) for builder in builders]
   silent = [b.name for b, value in zip(builders, values) if value is None]
@@ -85,7 +86,7 @@ def stated(builders: Sequence[Any],
 
 
 def _num_bytes(spec):
-  """Returns the bytes of a subnetwork's variables and of their optimizers'."""
+  """Returns the bytes of a subnetwork's variables, optimizers' included."""
   scope = f"/subnetwork_{spec.name}/"
   return sum(v.shape.num_elements() * v.dtype.base_dtype.size
              for v in tf_compat.v1.global_variables()
@@ -95,12 +96,14 @@ def _num_bytes(spec):
 def _times(setup, built):
   """Returns the times of steps, in nanoseconds.
 
-  They take turns, because a machine is not always as fast. If the input ends
-  before each has taken a step, all subnetworks count as equally expensive.
+  Subnetworks and ensembles take turns, because the speed of a machine varies.
+  If the input ends before each has taken a step, all subnetworks count as
+  equally expensive.
 
   Returns:
-    A tuple with the time of each subnetwork, and that of all ensembles, the
-    previous one included; None if it is not known, or there are no new ones.
+    A tuple with the time of each subnetwork, and the time of all ensembles, the
+    previous ensemble included; None for an unknown time, or without new
+    ensembles.
   """
   iteration = built.iteration
   fetches = [s.train_op.train_op for s in iteration.subnetworks]
@@ -151,12 +154,12 @@ def measure(setup: setup_lib.SearchSetup,
             number: int) -> jobs.Measurements:
   """Measures the costs and sizes that the placement strategy asks for.
 
-  A builder that has a `cost` and a `size` is asked, and not measured. Then the
-  ensembles are not measured either, as the units of this cost are unknown.
+  A builder with a `cost` and a `size` is not measured. Then the ensembles are
+  not measured either, as the units of `cost` are unknown.
 
   Args:
     setup: `SearchSetup`.
-    input_fn: see `adanet.Estimator.train`. It is called once.
+    input_fn: see `adanet.Estimator.train`; called once.
     number: int, the iteration's.
 
   Raises:
@@ -185,9 +188,9 @@ def known(job_state: Optional[jobs.JobState],
   """Returns the measurements from before a restart; None to measure now.
 
   Args:
-    job_state: the `JobState` that the chief finds, or None.
-    now: one of its job, iteration and strategy. The number of workers may have
-      changed: costs and sizes stay as they are.
+    job_state: the `JobState` in the file, or None.
+    now: `JobState` with the chief's job, iteration and strategy. The number of
+      workers may have changed, as costs and sizes stay the same.
     placement: the strategy.
   """
   if not is_wanted(placement):

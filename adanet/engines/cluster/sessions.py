@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's server of this task, and sessions of a cluster.
 
-TensorFlow cannot end a server, so it lives as long as its process. A program
-that trains again goes on with the server that it has.
+TensorFlow cannot end a server, so a server lives as long as the process. A
+program that trains again uses the same server.
 
-The sessions neither open nor close without an end. TensorFlow opens a session
-when the first op runs, and waits then until all tasks that its device filters
-name have answered; no timeout holds there. To close one takes as long when a
-task is gone. So both happen in a thread, which is left alone if it does not
-come back. It is a daemon, and it keeps its session: neither Python nor
-TensorFlow waits for one of them when the process ends.
+Opening and closing a session here takes bounded time. TensorFlow opens a
+session when the first op runs, and waits without a timeout for all tasks in the
+device filters. Closing takes as long when a task is gone. So threads open and
+close the sessions, and a thread that does not return is left alone. Each such
+thread is a daemon and keeps the session, so neither Python nor TensorFlow waits
+for a thread when the process ends.
 
-But one may come back in that moment, as when a parameter server that was
-stopped goes on. Before Python 3.14, Python ends it then by unwinding its stack,
-which TensorFlow's C++ answers with an abort of the process
-(github.com/tensorflow/tensorflow/issues/50853). So the end waits a little for
-slow threads, and lets the rest sleep when they come, as Python 3.14 does.
+A thread may return just when the process ends, as when a stopped parameter
+server continues. Before Python 3.14, Python then unwinds the stack of the
+thread, and TensorFlow's C++ aborts the process
+(github.com/tensorflow/tensorflow/issues/50853). So the end of the process waits
+a little for slow threads, and then lets late threads sleep, as Python 3.14
+does.
 """
 
 import atexit
@@ -48,9 +49,9 @@ class _Started(NamedTuple):
 
   Attributes:
     task: str, such as "worker:1".
-    addresses: those of its cluster; see `server_addresses`.
+    addresses: the addresses of the cluster; see `server_addresses`.
     protocol: str.
-    config: its ConfigProto as bytes.
+    config: the ConfigProto as bytes.
     server: `tf.train.Server`.
   """
   task: str
@@ -67,8 +68,8 @@ def server_addresses(config: Any) -> Dict[str, str]:
   """Returns the addresses of all tasks that have a server.
 
   Returns:
-    dict from task, such as "ps:0", to its address, "host:port". An evaluator
-    is not in it.
+    dict from task, such as "ps:0", to address, "host:port", without an
+    evaluator.
   """
   task_types = tf_compat.TaskType
   jobs = (task_types.CHIEF, task_types.MASTER, task_types.WORKER, task_types.PS)
@@ -82,17 +83,17 @@ def server_addresses(config: Any) -> Dict[str, str]:
 def start_server(config: Any) -> Any:
   """Returns the server of the task that a RunConfig describes.
 
-  It is started if this process does not have it yet.
+  Starts the server, unless the process has the server already.
 
   Args:
-    config: a RunConfig. Of its session_config the device filters do not count:
-      a session brings its own.
+    config: a RunConfig. The device filters of the session_config do not count:
+      each session has device filters.
 
   Returns:
-    A `tf.train.Server`. It lives as long as this process.
+    A `tf.train.Server`, which lives as long as the process.
 
   Raises:
-    ServerError: no process can listen on the port of the task, this process has
+    ServerError: no process can listen on the port of the task, the process has
       the server of another cluster there, or TensorFlow cannot start the
       server.
   """
@@ -131,7 +132,7 @@ def start_server(config: Any) -> Any:
 
 
 def _kept(started, wanted, address):
-  """Returns the server that this process has, if it is the one wanted."""
+  """Returns a started server, if the server is of the wanted task."""
   if wanted[:3] != started[:3]:
     raise ServerError(
         f"{wanted.task} cannot listen on {address}: this process is "
@@ -146,11 +147,10 @@ def _kept(started, wanted, address):
 
 
 def _without_filters(session_config):
-  """Returns the ConfigProto of a server for that of its sessions.
+  """Returns the ConfigProto of a server for the ConfigProto of sessions.
 
-  A server adds its device filters to every session's. So a session on a
-  ps, of which the RunConfig's filters name all workers, would wait for them
-  even if it asks for the ps alone.
+  A server adds device filters to the filters of every session. With filters
+  that name all workers, a session for a single ps would wait for all workers.
   """
   if session_config is None:
     return None
@@ -163,7 +163,7 @@ def _without_filters(session_config):
 def _check_port(address):
   """Raises an error with the cause if no process can listen on a port.
 
-  TensorFlow does not name the port, and 2.21 writes a page to stderr.
+  The errors of TensorFlow do not name the port.
   """
   with socket.socket() as s:
     # As TensorFlow does: a task that was killed leaves connections that the
@@ -178,8 +178,8 @@ def configured(config: Any, filters: Sequence[str],
   """Returns the `ConfigProto` of a session of a cluster.
 
   Args:
-    config: `ConfigProto` of the user, or None. Its `device_filters` and
-      `operation_timeout_in_ms` hold, if it has them.
+    config: `ConfigProto` of the user, or None. `device_filters` and
+      `operation_timeout_in_ms` of the user take precedence.
     filters: the tasks that the session may ask, as device filters.
     timeout_secs: float, the limit of a run.
   """
@@ -222,7 +222,7 @@ def _start_thread(call: Callable[[], None]) -> threading.Thread:
 
 @atexit.register
 def _end_threads():
-  """Waits for threads that are about to come back; the rest will sleep."""
+  """Waits for threads that are about to return; later threads will sleep."""
   end = time.monotonic() + _END_SECS
   if not all(returned.wait(max(0., end - time.monotonic()))
              for returned in list(_returns)):
@@ -236,7 +236,7 @@ class Opening:
   """A session that is being opened."""
 
   def __init__(self, target: str, graph: Any, config: Any):
-    """Begins to open it.
+    """Begins to open the session.
 
     Args:
       target: str, the address of the server.
@@ -262,10 +262,10 @@ class Opening:
       _close(self._session)
 
   def result(self, secs: float) -> Any:
-    """Returns the `Session`; None if it is not open after `secs` seconds.
+    """Returns the `Session`; None if not open after `secs` seconds.
 
     Raises:
-      tf.errors.OpError: it cannot be opened.
+      tf.errors.OpError: the session cannot be opened.
     """
     if not self._is_over.wait(secs):
       return None
@@ -280,18 +280,18 @@ def wait_until_connected(
     wait: waiting.Wait,
     names: str = "the parameter servers",
     look: Callable[[], None] = lambda: None) -> Any:
-  """Opens a session on a graph, when all of its tasks are there.
+  """Opens a session on a graph, when all tasks of the session answer.
 
   Args:
     target: str, the address of the server.
     graph: `tf.Graph`.
     config: `ConfigProto`.
-    absent: function that returns the tasks that do not answer, by name, with
-      their addresses.
-    wait: `Wait`, which names them.
-    names: str, all of them, for messages. A stopped server cannot be told
-      from a running one.
-    look: function that is called again and again; it raises an error to end
+    absent: function that returns a dict from each task that does not answer to
+      the address.
+    wait: `Wait`, whose messages name absent tasks.
+    names: str, all tasks, for messages. A stopped server looks like a running
+      server.
+    look: function that is called again and again. An error of the function ends
       the wait.
 
   Raises:
@@ -332,5 +332,5 @@ def _close(session):
 
 
 def close(session: Any) -> None:
-  """Closes a session, if that takes no longer than a moment."""
+  """Closes a session in a thread; waits at most a moment."""
   _start_thread(functools.partial(_close, session)).join(_CLOSE_SECS)

@@ -1,30 +1,31 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""At the end of an iteration, all workers evaluate its candidates.
+"""At the end of an iteration, all workers evaluate the candidates.
 
 The chief asks up to three times: for the values of the candidates, for the
 logits to which ensembles are fitted, and for reports.
 
-1. It divides the candidates among itself and the workers that answer, and
-   writes a request, which says who takes which.
-2. Each of them builds its part in its own process, with the values of the last
-   checkpoint. The random ops of all have one seed, so all see the same batches.
-3. The chief waits for the workers. It does the share of a worker that does not
-   answer on its address, that failed, that does not begin in time, or whose
-   values are of another metric or of other examples than its own.
-4. It takes the request back. A worker that is late stops then.
+1. The chief divides the candidates among the chief and the workers that answer,
+   and writes a request with the shares.
+2. Each task builds a share in the task's process, with the values of the last
+   checkpoint. All random ops have the same seed, so all tasks see the same
+   batches.
+3. The chief waits for the workers. The chief also does the share of a worker
+   that does not answer, that failed, that does not begin in time, or that used
+   another metric or other examples than the chief.
+4. The chief cancels the request, which stops late workers.
 
-If there is only one part, or no worker, nothing is asked. A chief that was
-lost meanwhile asks again. A worker that was lost joins its generation again,
-which has nothing left to train, and then answers.
+With a single share, or without workers, the chief evaluates alone. A restarted
+chief asks again. A restarted worker joins the generation again, which has
+nothing left to train, and then answers.
 
-    <model_dir>/cluster/evaluation_request.json      there is one at a time
+    <model_dir>/cluster/evaluation_request.json      the current request
     <model_dir>/cluster/answers/<id of the request>/<job>-<index>.json
 
-Each request has an id of its own, so an answer is never taken for another
-request's. The chief makes all files, empty at first. A network's file system
-may show a new file late to a task that has looked for it before, but not the
-new content of an old one.
+Each request has a new id, so answers to an old request do not count. The chief
+makes all files, empty at first. A network's file system may show a new file
+late to a task that has looked for the file before, but shows new content of an
+old file.
 """
 
 import contextlib
@@ -71,16 +72,16 @@ class EvaluationRequest(NamedTuple):
   """A request of the chief to all workers.
 
   Attributes:
-    id: str, no other request has the same.
+    id: str, unique.
     job: str, the id of the job.
-    generation: int, the last one that was announced.
-    iteration: int, its number.
+    generation: int, the last announced generation.
+    iteration: int, the number of the iteration.
     kind: `EvaluationKind`.
-    checkpoint: str, the name of the checkpoint to answer it from.
-    seed: int, that of the graph's random ops; None for none.
-    included: tuple of str, the builders that are in the winner, for reports.
-    shares: dict from the name of a task to the names of the builders that it
-      answers for.
+    checkpoint: str, the name of the checkpoint to evaluate.
+    seed: int, the seed of the graph's random ops; None for no seed.
+    included: tuple of str, the builders in the winner, for reports.
+    shares: dict from the name of each task to the names of the builders in the
+      task's share.
   """
   id: str
   job: str
@@ -99,7 +100,7 @@ class Answer(NamedTuple):
   Attributes:
     content: any value of JSON.
     error: str, why there is no content, or "".
-    is_done: False while the worker works on it.
+    is_done: False while the worker evaluates.
   """
   content: Any = None
   error: str = ""
@@ -107,7 +108,7 @@ class Answer(NamedTuple):
 
 
 class EvaluationRequests:
-  """The files of the request that the chief asks now."""
+  """The files of the current request."""
 
   def __init__(self, model_dir: str):
     """Reads nothing yet."""
@@ -117,14 +118,14 @@ class EvaluationRequests:
   # The chief's.
 
   def ask(self, request: EvaluationRequest) -> None:
-    """Writes a request, instead of any before."""
+    """Writes a request, and removes the last request."""
     self.clear()
     for task in request.shares:
       files.write_text(self._of(request, task), "")
     files.write_json(self._path, EvaluationRequest, request)
 
   def answer(self, request: EvaluationRequest, task: str) -> Optional[Answer]:
-    """Returns the answer of a task; None if it has not begun."""
+    """Returns the answer of a task; None for a task that has not begun."""
     text = files.read_text(self._of(request, task))
     if not text:
       return None
@@ -134,12 +135,12 @@ class EvaluationRequests:
       return Answer(error=f"its answer cannot be read: {error}")
 
   def clear(self) -> None:
-    """Takes the request back, and removes all answers."""
+    """Cancels the request, and removes all answers."""
     files.write_text(self._path, "")  # First, so that no more are written.
     files.remove_folder(self._answers)
 
   def remove(self) -> None:
-    """Removes the request, too: there will be no other one."""
+    """Removes all files, after the last request."""
     gfile = tf_compat.v1.io.gfile
     if gfile.exists(self._path):
       gfile.remove(self._path)
@@ -148,7 +149,7 @@ class EvaluationRequests:
   # A worker's.
 
   def read(self) -> Optional[EvaluationRequest]:
-    """Returns the request; None if there is none, or of another version."""
+    """Returns the request; None without a request of this version."""
     return files.read_json(self._path, EvaluationRequest)
 
   def is_asked(self, request: EvaluationRequest) -> bool:
@@ -158,9 +159,9 @@ class EvaluationRequests:
 
   def write(self, request: EvaluationRequest, task: str,
             answer: Answer) -> None:
-    """Writes the answer of a task, if the chief still waits for it.
+    """Writes the answer of a task, if the chief still waits for the answer.
 
-    A worker writes one that is not done when it begins.
+    When a worker begins, the worker writes an answer that is not done.
     """
     if self.is_asked(request):
       files.write_json(self._of(request, task), Answer, answer)
@@ -174,14 +175,12 @@ def evaluated(setup: setup_lib.SearchSetup, request: EvaluationRequest,
               share: Sequence[str],
               watched: Callable[[Any], Any] = lambda session: session,
               is_first: bool = False) -> Any:
-  """Returns the answer of a request about some builders and their ensembles.
-
-  It is JSON.
+  """Evaluates a share of a request; returns the answer, a value for JSON.
 
   Args:
     setup: `SearchSetup`.
     request: `EvaluationRequest`.
-    share: the names of the builders.
+    share: the names of the share's builders.
     watched: see `candidates.compared`.
     is_first: see `held_out_pass.record`.
   """
@@ -208,9 +207,9 @@ def _folder(setup):
 
 
 class SharedEvaluation:
-  """The chief and the workers, which evaluate one iteration together.
+  """The evaluation of an iteration by the chief and the workers.
 
-  Without workers, the chief evaluates it as one process does.
+  Without workers, the chief evaluates as a single process does.
   """
 
   def __init__(self, setup: setup_lib.SearchSetup,
@@ -224,7 +223,7 @@ class SharedEvaluation:
       connection: `Connection` of the chief.
       iteration: `Iteration` with all candidates.
       costs: of each builder, in any unit; None for an unknown cost.
-      generation: int, that of its variables.
+      generation: int, the generation of the iteration's variables.
       requests: `EvaluationRequests`.
     """
     self._setup = setup
@@ -282,15 +281,15 @@ class SharedEvaluation:
       files.remove_folder(folder)
 
   def _parts(self, asked):
-    """Returns the parts of the iteration; none if all are evaluated at once."""
+    """Returns the iteration's parts, or [] if `asked` needs all at once."""
     if candidates_lib.needs_all(asked):
       return []
     return parts_lib.divide(self._builder_names, self._planned)
 
   def _ask(self, candidates, kind, parts, included=()):
-    """Asks all of some parts; returns all answers, the chief's first.
+    """Asks for parts; returns all answers, the chief's answer first.
 
-    It returns None if no worker can be asked.
+    Returns None if no worker can be asked.
     """
     connection = self._connection
     peers = [name for name in connection.worker_names
@@ -318,7 +317,7 @@ class SharedEvaluation:
         self._requests.clear()
 
   def _answers(self, request):
-    """Does the chief's share, and returns the answers of all."""
+    """Does the chief's share, and returns all answers."""
     pending = dict(request.shares)
     own = pending.pop(self._connection.name)
     logging.info(
@@ -366,7 +365,7 @@ class SharedEvaluation:
     return failed
 
   def _idle(self, request, names, is_late):
-    """Returns dict from each worker that does nothing to the reason."""
+    """Returns dict from each idle worker to the reason."""
     connection = self._connection
     idle = dict.fromkeys(connection.unreachable(names), "does not answer")
     if is_late:
@@ -376,7 +375,7 @@ class SharedEvaluation:
     return idle
 
   def _evaluated_instead(self, request, left, pending):
-    """Does the shares that workers leave, and takes them from `pending`."""
+    """Does the shares in `left`, and removes these tasks from `pending`."""
     for name, why in sorted(left.items()):
       logging.warning(
           "Iteration %d: the chief evaluates %s itself, because %s (%s) %s.",
@@ -386,7 +385,7 @@ class SharedEvaluation:
         builder for name in left for builder in pending.pop(name)])
 
   def _message(self, pending):
-    """Returns which workers and which parts the chief waits for."""
+    """Returns the workers and the parts that the chief waits for."""
     return "{} to evaluate {}".format(
         generation_lib.first_names([
             f"{name} ({self._connection.address(name)})" for name in pending]),

@@ -1,31 +1,33 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A worker: trains its share of each iteration that the chief announces.
+"""A worker: trains a share of each iteration that the chief announces.
 
     join     waits until the chief announces a generation: an iteration to
-             train, and a new life of its variables
-    build    the graph of its share
+             train, and a new life of the variables
+    build    the graph of the share
     wait     until the chief has given all variables their values
-    train    until nothing of its share is left, or the chief announces another
-             generation. Whether the iteration is over, the chief finds out
-    evaluate its part of the candidates, if the chief asks for that
+    train    until the share is done, or the chief announces another generation.
+             The chief finds out whether the iteration is over
+    evaluate a part of the candidates, if the chief asks for a part
     end      when the chief says that training is over
 
-A worker keeps nothing that other tasks need: the variables are on the parameter
-servers, and the chief restores and saves. It can lose:
+A worker keeps nothing for the rest of the cluster: the variables are on the
+parameter servers, and the chief restores and saves. What may be lost:
 
-1. A parameter server. A run of its session fails (`tf.errors.OpError`). It
-   waits until all servers answer. If they have kept their variables, it opens
-   another session and trains on; see `Generation.raise_if_final`. Else it sees
-   the chief's next generation, builds its graph again, and joins that.
-2. The chief. It trains on, as no step needs the chief. When its share is done
-   it waits, logs for whom, and gives up after
+1. A parameter server. A run of the session fails (`tf.errors.OpError`). The
+   worker waits until all servers answer. If the servers have kept the
+   variables, the worker opens another session and trains on; see
+   `Generation.raise_if_final`. Otherwise the chief announces the next
+   generation, and the worker builds the graph again and joins.
+2. The chief. The worker trains on, as no step needs the chief. When the share
+   is done, the worker waits, logs for which task, and gives up after
    `worker_wait_timeout_secs`: `waiting.WaitTimeoutError`. A chief that comes
    back meanwhile keeps the trained steps.
-3. Another worker. It trains on. Ensembles wait for the subnetworks of the
-   other; when it is away for good, no task trains these, and `Peers` says so.
-4. Itself. Its steps are in the variables. Started again, it joins the
-   generation that is announced, and the input of its share starts again.
+3. Another worker. The rest trains on. Ensembles wait for the subnetworks of the
+   lost worker. If the worker stays away, no task trains these subnetworks, and
+   `Peers` says so.
+4. The worker itself. The trained steps are in the variables. A restarted worker
+   joins the announced generation, and starts the input of the share again.
 """
 
 import contextlib
@@ -50,7 +52,7 @@ _LOOK_SECS = 1.  # Between two looks for a request of the chief.
 
 
 class _RequestCancelled(Exception):
-  """The chief does not wait for an answer any more."""
+  """The chief no longer waits for an answer."""
 
 
 def train(setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
@@ -58,7 +60,7 @@ def train(setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
 
   Args:
     setup: `SearchSetup`.
-    request: `Request`. How many steps there are, the chief says.
+    request: `Request`. The chief says how many steps to train.
   """
   with contextlib.closing(connection_lib.connect(
       setup.config, request.wait_timeout_secs)) as connection, (
@@ -67,11 +69,11 @@ def train(setup: setup_lib.SearchSetup, request: trainer.Request) -> None:
 
 
 class Worker:
-  """A task that trains in the generations of the chief."""
+  """A task that trains in the chief's generations."""
 
   def __init__(self, setup: setup_lib.SearchSetup, training: trainer.Training,
                connection: connection_lib.Connection):
-    """Joins no generation yet."""
+    """Does not join a generation yet."""
     self._setup = setup
     self._training = training
     self._connection = connection
@@ -80,7 +82,7 @@ class Worker:
         connection.config.model_dir)
 
   def train(self) -> None:
-    """Trains its shares until training is over.
+    """Trains the shares of this worker until training is over.
 
     Raises:
       jobs.StoppedError: the job was stopped.
@@ -101,7 +103,7 @@ class Worker:
       logging.info("%s ends: %s.", self._connection.name, over)
 
   def _train_generation(self, job_state):
-    """Trains its share of an iteration, until there is another generation."""
+    """Trains a share of an iteration, at most until the next generation."""
     began = time.time()
     client = self._chief_client
     number, generation = job_state.iteration, job_state.generation
@@ -164,7 +166,7 @@ class Worker:
 
 
 class _Watched:
-  """A session that raises `_RequestCancelled` if the chief waits no more."""
+  """A session that raises `_RequestCancelled` if the chief no longer waits."""
 
   def __init__(self, session, check):
     self._session = session
@@ -179,7 +181,7 @@ class _Watched:
 
 
 class EvaluationWorker:
-  """A worker that waits, and evaluates the parts that the chief asks for."""
+  """A waiting worker, which evaluates candidates for the chief."""
 
   def __init__(self, setup: setup_lib.SearchSetup,
                connection: connection_lib.Connection, generation: int):
@@ -188,7 +190,7 @@ class EvaluationWorker:
     Args:
       setup: `SearchSetup`.
       connection: `Connection` of this task.
-      generation: int, the one that it was in last; 0 for none.
+      generation: int, the last generation of this worker; 0 for none.
     """
     self._setup = setup
     self._connection = connection
@@ -199,10 +201,10 @@ class EvaluationWorker:
     self._last_id = ""
 
   def answer_if_asked(self) -> bool:
-    """Looks once a second for a request, and answers it.
+    """Looks once a second for a request, and answers the request.
 
     Returns:
-      Whether there was one for this task.
+      Whether there was a request for this task.
     """
     if (not self._generation or  # The chief may not have made the file yet.
         time.monotonic() - self._look_time < _LOOK_SECS):
@@ -219,7 +221,7 @@ class EvaluationWorker:
     return True
 
   def _answer(self, request):
-    """Answers a request, unless it is taken back."""
+    """Answers a request, unless the chief cancels the request."""
     connection = self._connection
     share = request.shares[connection.name]
     logging.info("Iteration %d: %s evaluates %s.", request.iteration,
