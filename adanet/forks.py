@@ -13,19 +13,26 @@ from typing import Any
 
 from adanet.tf_compat import tensorflow_internals
 
-_FIX = ("Give spawned processes, in a program with if __name__ == "
-        "\"__main__\": ProcessPoolExecutor(2, "
-        "multiprocessing.get_context(\"spawn\")). loky and Dask work, too.")
+FIX = ("Give spawned processes, in a program with if __name__ == "
+       "\"__main__\": ProcessPoolExecutor(2, "
+       "multiprocessing.get_context(\"spawn\")). loky and Dask work, too.")
+_IMPORTED_BY = os.getpid()
 
 
-def _is_fork_of_pool():
+def is_fork() -> bool:
+  """Returns whether this process was forked, by multiprocessing or otherwise.
+
+  A server of forks is a different program, without the threads of TensorFlow.
+  """
   process = multiprocessing.current_process()
-  return isinstance(process, multiprocessing.get_context("fork").Process) and (
-      not isinstance(process, multiprocessing.get_context("forkserver").Process))
+  if isinstance(process, multiprocessing.get_context("forkserver").Process):
+    return False
+  return _IMPORTED_BY != os.getpid() or isinstance(
+      process, multiprocessing.get_context("fork").Process)
 
 
 # A pool may have forked this process before it imported adanet.
-_can_train = not (_is_fork_of_pool() and tensorflow_internals.has_started())
+_can_train = not (is_fork() and tensorflow_internals.has_started())
 
 
 def _after_fork():
@@ -42,7 +49,7 @@ def check_process() -> None:
   if not _can_train:
     raise RuntimeError(
         f"Process {os.getpid()} was forked from a program in which TensorFlow "
-        f"had started, and TensorFlow hangs in such a process. {_FIX}")
+        f"had started, and TensorFlow hangs in such a process. {FIX}")
 
 
 def check_executor(executor: Any) -> None:
@@ -54,7 +61,7 @@ def check_executor(executor: Any) -> None:
   if context.get_start_method() == "fork":
     raise ValueError(
         f"executor: the workers of this {kind} are forks of the program, in "
-        f"which TensorFlow hangs. {_FIX}")
+        f"which TensorFlow hangs. {FIX}")
   main = sys.modules["__main__"]
   path = getattr(main, "__file__", None)
   if path and main.__spec__ is None and not os.path.exists(path):

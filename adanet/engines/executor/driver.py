@@ -50,6 +50,7 @@ import itertools
 import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
+from adanet import forks
 from adanet import log as logging
 from adanet.core import checkpoints
 from adanet.core import events
@@ -78,15 +79,15 @@ def check_executor(executor: Any, config: Any) -> None:
   """Checks that a search may be trained on an executor.
 
   Raises:
-    ValueError: it is no executor, its workers are forks, or the RunConfig has a
-      cluster.
+    ValueError: `executor` is no executor, its workers are forks or import a
+      program that is no file, or the RunConfig has a cluster.
   """
   if isinstance(executor, type) or not callable(
       getattr(executor, "submit", None)):
     raise ValueError(
         "executor must be a concurrent.futures.Executor, or have its method "
         f"submit, got {executor!r}")
-  execution.check_start_method(executor)
+  forks.check_executor(executor)
   if config.cluster_spec:
     raise ValueError(
         f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "

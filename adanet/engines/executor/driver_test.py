@@ -404,8 +404,13 @@ class DriverTest(parameterized.TestCase):
     executor = make()
     with self.assertRaisesRegex(
         execution.ExecutorError, r"\Aexecutor=.*: its workers are forks.*"
-        r"get_context.\"spawn\".;.*\Z"):
+        r"get_context.\"spawn\".*\Z"):
       self._train(executor, names="a")
+
+  def test_pool_that_forks(self):
+    with self.assertRaisesRegex(ValueError, "are forks of the program"):
+      self._train(futures.ProcessPoolExecutor(
+          1, mp_context=multiprocessing.get_context("fork")))
 
   def test_says_what_one_process_says_of_an_iteration(self):
     """Fitted ensembles are none that train."""

@@ -14,6 +14,7 @@ import concurrent.futures
 import time
 from typing import Any, Dict, Optional, Set
 
+from adanet import forks
 from adanet import log as logging
 from adanet.core import events
 from adanet.core import fingerprint
@@ -28,11 +29,6 @@ _MAX_LOSSES = 5  # How often an executor may lose a part.
 _POLL_SECS = .5
 _STOP_SECS = 60.  # For parts to save and stop.
 _SILENT_SECS = 60.  # Without a step or a result.
-_FORKS = (
-    "executor={!r}: its workers are forks, in which TensorFlow hangs: expected "
-    "spawned ones. Fix: context = multiprocessing.get_context(\"spawn\"); "
-    "executor = ProcessPoolExecutor(2, mp_context=context), in a program with "
-    "if __name__ == \"__main__\":")
 
 _Results = Dict[parts_lib.Part, part_files.Result]
 
@@ -59,17 +55,6 @@ class ExecutorError(RuntimeError):
       except adanet.ExecutorError:
         estimator.train(input_fn, executor=another_pool)
   """
-
-
-def check_start_method(executor: Any) -> None:
-  """Refuses an executor that says that it forks its workers.
-
-  Raises:
-    ValueError: it does. Nothing was trained.
-  """
-  context = getattr(executor, "_mp_context", None)
-  if context is not None and context.get_start_method() == "fork":
-    raise ValueError(_FORKS.format(executor))
 
 
 class Execution:
@@ -216,7 +201,9 @@ class Execution:
       return
     end = part_lib.PartEnd
     if outcome.end == end.FORKED:
-      self._error = self._error or ExecutorError(_FORKS.format(self._executor))
+      self._error = self._error or ExecutorError(
+          f"executor={self._executor!r}: its workers are forks, in which "
+          f"TensorFlow hangs. {forks.FIX}")
     elif outcome.end == end.INPUT_EMPTY:
       self._error = self._error or user_input.EmptyInputError(
           f"iteration {self._number}: {outcome.error}")

@@ -233,7 +233,7 @@ class ExecutionTest(parameterized.TestCase):
        execution.PartError, r"\Aiteration 0: the part 'a' failed on host-1: "
        r"OSError: no\n\nTraceback: x\Z"),
       ("fork", _Outcome(_End.FORKED), execution.ExecutorError,
-       r"\Aexecutor=.*: its workers are forks.*get_context.\"spawn\".;.*\Z"),
+       r"\Aexecutor=.*: its workers are forks.*get_context.\"spawn\".*\Z"),
       ("input", _Outcome(_End.INPUT_EMPTY, "train: no batch"),
        user_input.EmptyInputError, r"\Aiteration 0: train: no batch\Z"),
       ("nan", _Outcome(_End.ALL_NAN, "iteration 0: NaN"),

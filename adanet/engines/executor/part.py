@@ -16,12 +16,12 @@ The executor calls `train` in a process of any machine. The function
 """
 
 import enum
-import multiprocessing
 import os
 import time
 import traceback
-from typing import Mapping, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
+from adanet import forks
 from adanet import log as logging
 from adanet import tf_compat
 from adanet import waiting
@@ -44,7 +44,6 @@ from adanet.training import signals
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
-_IMPORTED_BY = os.getpid()
 _LOOK_SECS = .5  # Between two looks at whether to stop.
 # Parts are compared on the same examples, also without a seed of the user. With
 # TensorFlow's DEFAULT_GRAPH_SEED, an op that has a seed of its own does as in a
@@ -142,7 +141,7 @@ class _Watch:
 def train(part_request: PartRequest) -> PartOutcome:
   """Trains a part while the driver wants the part."""
   worker = part_files.worker_name()
-  if worker != part_request.driver_process and _is_fork():
+  if worker != part_request.driver_process and forks.is_fork():
     return PartOutcome(PartEnd.FORKED, worker=worker)
   try:
     is_done = _train(part_request)
@@ -157,19 +156,6 @@ def train(part_request: PartRequest) -> PartOutcome:
                        traceback.format_exc(), worker)
   except (KeyboardInterrupt, SystemExit):
     return PartOutcome(PartEnd.STOPPED, worker=worker)
-
-
-def _is_fork():
-  """Returns whether this process was forked, by multiprocessing or otherwise.
-
-  The threads of TensorFlow do not survive a fork, and its ops then hang. A
-  server of forks is another program, which has none.
-  """
-  process = multiprocessing.current_process()
-  if isinstance(process, multiprocessing.get_context("forkserver").Process):
-    return False
-  return _IMPORTED_BY != os.getpid() or isinstance(
-      process, multiprocessing.get_context("fork").Process)
 
 
 def _train(part_request):

@@ -77,7 +77,7 @@ class PartTest(parameterized.TestCase):
   @parameterized.parameters(
       (False, True), (True, True), (True, False))  # Only there is a fork.
   def test_fork(self, is_fork, is_driver):
-    with mock.patch.object(part, "_is_fork", lambda: is_fork):
+    with mock.patch.object(part.forks, "is_fork", lambda: is_fork):
       outcome = self._train(**({} if is_driver else {
           "driver_process": "host-1"}))
     self.assertEqual(is_fork and not is_driver, outcome.end == _End.FORKED)
