@@ -13,10 +13,10 @@ from typing import Any
 
 from adanet.tf_compat import tensorflow_internals
 
+#: What to do about forked workers.
 FIX = ("Give spawned processes, in a program with if __name__ == "
        "\"__main__\": ProcessPoolExecutor(2, "
        "multiprocessing.get_context(\"spawn\")). loky and Dask work, too.")
-_IMPORTED_BY = os.getpid()
 
 
 def is_fork() -> bool:
@@ -31,6 +31,7 @@ def is_fork() -> bool:
       process, multiprocessing.get_context("fork").Process)
 
 
+_IMPORTED_BY = os.getpid()
 # A pool may have forked this process before it imported adanet.
 _can_train = not (is_fork() and tensorflow_internals.has_started())
 

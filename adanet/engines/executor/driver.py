@@ -79,8 +79,8 @@ def check_executor(executor: Any, config: Any) -> None:
   """Checks that a search may be trained on an executor.
 
   Raises:
-    ValueError: `executor` is no executor, its workers are forks or import a
-      program that is no file, or the RunConfig has a cluster.
+    ValueError: it is no executor, its workers are forks, or the RunConfig has a
+      cluster.
   """
   if isinstance(executor, type) or not callable(
       getattr(executor, "submit", None)):
