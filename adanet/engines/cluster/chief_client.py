@@ -86,7 +86,7 @@ class ChiefWatch:
       timeout_secs: float, how long to wait for a chief that does not answer.
     """
     self._chief = chief
-    self._name = ", ".join("{} ({})".format(*task) for task in chief.items())
+    self._name = connection_lib.named(chief)
     self._timeout_secs = timeout_secs
     self._look_time = time.monotonic()
     self._is_silent = False

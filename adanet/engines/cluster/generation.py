@@ -21,6 +21,7 @@ import time
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
 from adanet.core import events
 from adanet.core import fingerprint
@@ -39,7 +40,6 @@ from adanet.training import trainer
 _PAUSE_SECS = .1  # Between two looks whether a signal asks for a stop.
 _POLL_SECS = .02  # Between two looks for the steps of other tasks.
 _FILE_SECS = 1.  # Between two looks at the files of other tasks.
-_MAX_NAMES = 3
 
 # How often a step may fail for the same reason while all parameter servers have
 # their variables. Then the servers are not the cause.
@@ -267,13 +267,6 @@ class StoppedWorkers:
     files.remove_folder(self._folder)
 
 
-def first_names(names: Sequence[str]) -> str:
-  """Returns the first names, and how many more there are, for messages."""
-  more = len(names) - _MAX_NAMES
-  return ", ".join(names[:_MAX_NAMES]) + (
-      f" and {more} more" if more > 0 else "")
-
-
 def _trainers(placement, config, count):
   """Returns each subnetwork's workers, and how many workers have ensembles."""
   trainers = [[] for _ in range(count)]
@@ -345,19 +338,20 @@ class Peers:
         if i in trained and self._trainers[name])
     self._wait = connection.wait("start these workers, or see what they print")
     if self.untrained and raise_if_changed is None:
-      logging.warning("No worker trains %s.", first_names(self.untrained))
+      logging.warning("No worker trains %s.",
+                      messages.list_names(self.untrained))
 
   def _message(self, unfinished):
     """Returns the tasks and the subnetworks that this task waits for."""
     workers = sorted({w for name in unfinished for w in self._trainers[name]})
     unreachable = self._connection.unreachable(workers)
     return "{}{} to train {}, which nobody trains now".format(
-        first_names([f"{w} ({self._connection.address(w)})"
-                     for w in unreachable or workers]),
+        messages.list_names(f"{w} ({self._connection.address(w)})"
+                            for w in unreachable or workers),
         ", which do not answer," if len(unreachable) > 1 else
         ", which does not answer," if unreachable else "",
-        first_names(["{} (at step {})".format(*item)
-                     for item in unfinished.items()]))
+        messages.list_names("{} (at step {})".format(*item)
+                            for item in unfinished.items()))
 
   def wait_until_trained(self, unfinished: Dict[str, int]
                         ) -> Optional[Set[str]]:

@@ -37,6 +37,7 @@ from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, Optional,
 import uuid
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
 from adanet import typed_json
 from adanet import waiting
@@ -45,7 +46,6 @@ from adanet.core import parts as parts_lib
 from adanet.core import report_store
 from adanet.engines import local
 from adanet.engines.cluster import connection as connection_lib
-from adanet.engines.cluster import generation as generation_lib
 from adanet.tf_compat import files
 from adanet.training import candidates as candidates_lib
 from adanet.training import held_out_pass
@@ -322,7 +322,7 @@ class SharedEvaluation:
     own = pending.pop(self._connection.name)
     logging.info(
         "Iteration %d: the chief evaluates %s, and %d workers the others.",
-        request.iteration, generation_lib.first_names(own), len(pending))
+        request.iteration, messages.list_names(own), len(pending))
     answers = [evaluated(self._setup, request, own, is_first=True)]
     wait = self._connection.wait("see what these workers print")
     begin_time = time.monotonic() + _BEGIN_SECS
@@ -379,7 +379,7 @@ class SharedEvaluation:
     for name, why in sorted(left.items()):
       logging.warning(
           "Iteration %d: the chief evaluates %s itself, because %s (%s) %s.",
-          request.iteration, generation_lib.first_names(pending[name]), name,
+          request.iteration, messages.list_names(pending[name]), name,
           self._connection.address(name), why)
     return evaluated(self._setup, request, [
         builder for name in left for builder in pending.pop(name)])
@@ -387,7 +387,7 @@ class SharedEvaluation:
   def _message(self, pending):
     """Returns the workers and the parts that the chief waits for."""
     return "{} to evaluate {}".format(
-        generation_lib.first_names([
-            f"{name} ({self._connection.address(name)})" for name in pending]),
-        generation_lib.first_names([
-            name for share in pending.values() for name in share]))
+        messages.list_names(
+            f"{name} ({self._connection.address(name)})" for name in pending),
+        messages.list_names(
+            name for share in pending.values() for name in share))

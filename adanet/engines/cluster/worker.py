@@ -34,6 +34,7 @@ import contextlib
 import time
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
 from adanet.engines.cluster import chief_client
 from adanet.engines.cluster import connection as connection_lib
@@ -225,7 +226,7 @@ class EvaluationWorker:
     connection = self._connection
     share = request.shares[connection.name]
     logging.info("Iteration %d: %s evaluates %s.", request.iteration,
-                 connection.name, generation_lib.first_names(share))
+                 connection.name, messages.list_names(share))
 
     def write(answer):
       connection.wait_until_written(
@@ -248,8 +249,7 @@ class EvaluationWorker:
       return
     except Exception as error:  # pylint: disable=broad-except
       logging.warning("%s cannot evaluate %s: %s: %s", connection.name,
-                      generation_lib.first_names(share), type(error).__name__,
-                      error)
+                      messages.list_names(share), type(error).__name__, error)
       answer = shared_evaluation.Answer(
           error=f"{type(error).__name__}: {runtime.error_line(error)}")
     write(answer)
