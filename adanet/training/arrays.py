@@ -321,7 +321,7 @@ class ArrayInput:
     dataset = tf_compat.v2.data.Dataset.range(first, order.num_batches).map(
         tf_compat.v2.autograph.experimental.do_not_convert(batch))
     # A dataset that a user makes from this dataset has no such attribute.
-    dataset.adanet_start = input_position.Start(first, order.num_batches)
+    dataset.adanet_start = input_position.InputStart(first, order.num_batches)
     return dataset
 
 

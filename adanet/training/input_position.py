@@ -28,7 +28,7 @@ _MAX_NAMES = 5  # In a line of the log.
 STATELESS_PYTHON = "adanet_arrays"
 
 
-class Start(NamedTuple):
+class InputStart(NamedTuple):
   """Where an input starts that can start at any batch.
 
   Attributes:
@@ -48,7 +48,7 @@ class _Counted(NamedTuple):
     initializers: list of the ops that start the input.
     batches: variable, the count.
     take: op that reads a batch.
-    start: `Start`; None for an input that starts at batch 0 alone.
+    start: `InputStart`; None for an input that starts at batch 0 alone.
     seek: op that starts the input at `start.first`, or None.
   """
   name: str
@@ -56,7 +56,7 @@ class _Counted(NamedTuple):
   initializers: Sequence[Any]
   batches: Any
   take: Any
-  start: Optional[Start]
+  start: Optional[InputStart]
   seek: Any
 
 
@@ -80,13 +80,13 @@ def is_the_same(batch: Any) -> bool:
 
 
 def counted(batch: Any, initializers: Sequence[Any],
-            start: Optional[Start] = None) -> Any:
+            start: Optional[InputStart] = None) -> Any:
   """Returns the tensors of the input as tensors that count each batch.
 
   Args:
     batch: nest of tensors, in the default graph.
     initializers: list of ops that start the input in a session.
-    start: `Start`, if the input can start at any batch.
+    start: `InputStart`, if the input can start at any batch.
   """
   v1 = tf_compat.v1
   flat, tensors, before = _read(batch)
