@@ -62,7 +62,8 @@ def numpy_input_fn(
     `tf.data.Dataset` of `(features, labels)`, or of features if `y` is None.
 
   Raises:
-    TypeError: `x` or `y` is neither an array nor a dict of arrays.
+    TypeError: `x` or `y` is neither an array nor a dict of arrays, or
+      `batch_size`, `num_epochs` or `seed` is not an integer.
     ValueError: `shuffle` is not given, `batch_size` or `num_epochs` is less
       than 1, a name is in both `x` and `y`, or the arrays do not have the same
       number of rows.
@@ -112,8 +113,8 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
     See `numpy_input_fn`.
 
   Raises:
-    TypeError: `x` is no `DataFrame`, `y` is no `Series` or `DataFrame`, or
-      `target_column` is no str.
+    TypeError: `x` is no `DataFrame`, `y` is no `Series` or `DataFrame`,
+      `target_column` is no str, or as in `numpy_input_fn`.
     ValueError: the indices of `x` and `y` differ, `x` has a column
       `target_column`, or as in `numpy_input_fn`.
   """

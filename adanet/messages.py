@@ -8,11 +8,16 @@ from typing import Any, Iterable, Union
 _MAX_VALUE, _MAX_ERROR = 60, 2000
 
 
+def shorten(text: str, most: int = 200) -> str:
+  """Returns a text, or the beginning of a long text and three dots."""
+  return text if len(text) <= most else text[:most] + "..."
+
+
 def describe(value: Any) -> str:
   """Returns a short description of a value of the user's."""
   text = repr(value)
   if isinstance(value, (str, int, float, bool, type(None))):
-    return text if len(text) <= _MAX_VALUE else text[:_MAX_VALUE] + "..."
+    return shorten(text, _MAX_VALUE)
   # NumPy leaves out values of an array: "...".
   is_long = len(text) > _MAX_VALUE or text.startswith("<") or (
       "\n" in text or "..." in text)
@@ -29,8 +34,7 @@ def one_line(error: BaseException) -> str:
   text = re.split(r"\[\[\{\{node| \[Op:", text)[0]
   text = re.sub(r"\x1b\[\d*m|\{\{function_node [^}]*\}\}", "", text)
   text = " ".join(text.split())
-  text = text or type(error).__name__
-  return text if len(text) < _MAX_ERROR else text[:_MAX_ERROR] + " ..."
+  return shorten(text or type(error).__name__, _MAX_ERROR)
 
 
 def list_names(names: Iterable[Any], most: int = 3) -> str:

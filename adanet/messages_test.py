@@ -11,6 +11,11 @@ import numpy as np
 class MessagesTest(parameterized.TestCase):
 
   @parameterized.parameters(
+      ("a" * 200, "a" * 200), ("a" * 201, "a" * 200 + "..."))
+  def test_shorten(self, text, expected):
+    self.assertEqual(expected, messages.shorten(text))
+
+  @parameterized.parameters(
       (None, "None"), (1.5, "1.5"), ("a", "'a'"), ([1, 2], "[1, 2]"),
       ("b" * 99, "'" + "b" * 59 + "..."), ([1] * 99, "a value of type list"),
       (np.zeros([2, 2]), "a value of type ndarray"),
@@ -23,7 +28,7 @@ class MessagesTest(parameterized.TestCase):
       (ValueError(), "ValueError"),
       (ValueError("Detected at node a\n\nb\n\nwrong [[{{node c}}]]"), "wrong"),
       (ValueError("{{function_node a_device_/job:b}} c [Op:Mul]"), "c"),
-      (ValueError("c" * 9999), "c" * 2000 + " ..."))
+      (ValueError("c" * 9999), "c" * 2000 + "..."))
   def test_one_line(self, error, text):
     self.assertEqual(text, messages.one_line(error))
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repeats a search with given winners."""
 
-import numbers
 from typing import Optional, Sequence
+
+from adanet import checks
 
 
 class Config:
@@ -29,14 +30,11 @@ class Config:
         the list compare their candidates.
 
     Raises:
-      ValueError: an index in `best_ensemble_indices` is not an int of at least
-        0.
+      TypeError: an index in `best_ensemble_indices` is not an integer.
+      ValueError: an index is negative.
     """
-    for index in best_ensemble_indices or ():
-      if not isinstance(index, numbers.Integral) or index < 0:
-        raise ValueError(
-            f"best_ensemble_indices={best_ensemble_indices!r}: expected the "
-            f"index of a candidate for each iteration, from 0, got {index!r}")
+    for i, index in enumerate(best_ensemble_indices or ()):
+      checks.check_count(f"best_ensemble_indices[{i}]", index, 0)
     self._best_ensemble_indices = best_ensemble_indices
 
   @property

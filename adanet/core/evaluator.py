@@ -5,10 +5,10 @@
 Both run at the end of an iteration.
 """
 
-import numbers
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
+from adanet import checks
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.core import user_input
@@ -90,15 +90,6 @@ def batches(sess: Any, run: Callable[[], Any], steps: Optional[int], what: str,
     yield values
 
 
-def _checked_steps(steps):
-  if steps is not None and not (
-      isinstance(steps, numbers.Real) and steps > 0 and steps % 1 == 0):
-    raise ValueError(
-        f"steps={steps!r}: expected a positive number of batches, or None for "
-        "all that the input has.")
-  return steps
-
-
 class MetricNameError(KeyError, ValueError):
   """An ensemble lacks the metric `metric_name`; a KeyError as in AdaNet."""
 
@@ -150,9 +141,9 @@ class Evaluator:
       steps: int, the number of batches; None for all batches of the input.
 
     Raises:
+      TypeError: `steps` is not an integer.
       ValueError: `input_fn` is no function, `objective` is unknown, `steps` is
-        not a whole number greater than 0, or `steps` is None and `input_fn` is
-        known to be endless.
+        less than 1, or `steps` is None and `input_fn` is known to be endless.
     """
     if objective not in (self.Objective.MINIMIZE, self.Objective.MAXIMIZE):
       raise ValueError(
@@ -162,7 +153,7 @@ class Evaluator:
     self._input_fn = input_fn
     self._metric_name = metric_name
     self._objective = objective
-    self._steps = _checked_steps(steps)
+    self._steps = checks.check_count("steps", steps, or_none=True)
     # Not after the first iteration. A subclass may end the input.
     if steps is None and type(self) is Evaluator and getattr(  # pylint: disable=unidiomatic-typecheck
         input_fn, "is_endless", False):
@@ -264,12 +255,12 @@ class ReportMaterializer:
       steps: int, the number of batches; None for all batches of the input.
 
     Raises:
-      ValueError: `input_fn` is no function, or `steps` is not a whole number
-        greater than 0.
+      TypeError: `steps` is not an integer.
+      ValueError: `input_fn` is no function, or `steps` is less than 1.
     """
     user_input.check_input_fn(input_fn)
     self._input_fn = input_fn
-    self._steps = _checked_steps(steps)
+    self._steps = checks.check_count("steps", steps, or_none=True)
 
   @property
   def input_fn(self) -> Callable[..., Any]:

@@ -130,8 +130,8 @@ class EvaluatorTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ({"objective": "least"}, "^objective='least': expected Evaluator.Obj"),
-      ({"steps": 0}, "^steps=0: expected a positive number"),
-      ({"steps": -1}, "^steps=-1: expected a positive number"))
+      ({"steps": 0}, "^steps=0: expected an integer of at "),
+      ({"steps": -1}, "^steps=-1: expected an integer of at "))
   def test_bad_arguments(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):
       evaluator_lib.Evaluator(_input_fn, **arguments)

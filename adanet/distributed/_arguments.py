@@ -8,58 +8,33 @@ import fractions
 import math
 import numbers
 
-
-def show(value):
-  """Returns a value as a short line for an error."""
-  return shorten(" ".join(repr(value).split()))
+from adanet import checks
+from adanet import messages
 
 
-def shorten(text):
-  """Returns a text, or the beginning of a long one and three dots."""
-  return text if len(text) <= 200 else text[:200] + "..."
+#: The least and the most of a cost or a size in a plan, whose times and ratios
+#: are floats.
+LEAST, MOST = 1e-100, 1e100
+RANGE = f"from {LEAST:g} to {MOST:g}"
 
 
-def check_integer(name, value, at_least, below=None):
-  """Returns an argument as an int in [at_least, below), after checking it.
-
-  NumPy's integers are integers, booleans are not. (A NumPy integer would make
-  `in range(...)` take linear time.)
-  """
-  is_integer = type(value) is int or (
-      isinstance(value, numbers.Integral) and not isinstance(value, bool))
-  if is_integer and value >= at_least and (below is None or value < below):
-    return value if type(value) is int else int(value)
-  expected = (f"an integer of at least {at_least}" if below is None else
-              f"an integer in [{at_least}, {below})")
-  message = f"{name}={show(value)}: expected {expected}."
-  raise ValueError(message) if is_integer else TypeError(message)
-
-
-def _plain_number(value):
-  """Returns an equal int, float or Fraction of Python; None if it has none."""
-  if isinstance(value, bool):
-    return None
-  if isinstance(value, numbers.Integral):
-    return int(value)
-  if isinstance(value, numbers.Rational):
-    return fractions.Fraction(value)
-  is_finite = isinstance(value, numbers.Real) and math.isfinite(value)
-  return float(value) if is_finite else None
-
-
-def check_weight(name, value, expected, may_be_zero=False):
+def check_weight(name, value, expected, may_be_zero=False, in_plan=False):
   """Returns a cost or size as an int, float or Fraction, after checking it.
 
-  NumPy's numbers are numbers, booleans are not. `expected` tells in the error
-  which value to give.
+  Args:
+    name: the argument, for the error.
+    value: its value.
+    expected: the valid values in words, for the error.
+    may_be_zero: whether 0 is valid.
+    in_plan: whether the range is [LEAST, MOST], and not all positive numbers.
   """
-  number = _plain_number(value)
-  if number is None or number < 0 or (number == 0 and not may_be_zero):
-    is_number = isinstance(value, numbers.Number) and not isinstance(
-        value, bool)
-    raise (ValueError if is_number else TypeError)(
-        f"{name}={show(value)}: expected {expected}.")
-  return number
+  value = checks.check_number(
+      name, value, lambda v: (may_be_zero and v == 0) or (
+          LEAST <= v <= MOST if in_plan else 0 < v < math.inf), expected)
+  if isinstance(value, numbers.Integral):
+    return int(value)
+  return (fractions.Fraction if isinstance(value, numbers.Rational) else float)(
+      value)
 
 
 def check_weights(name, value, expected, count=None):
@@ -67,7 +42,7 @@ def check_weights(name, value, expected, count=None):
 
   `count` says how many there must be. None: at least one.
   """
-  message = f"{name}={show(value)}: expected {expected}."
+  message = f"{name}={messages.describe(value)}: expected {expected}."
   try:
     if isinstance(value, (
         str, bytes, collections.abc.Mapping, collections.abc.Set)):
@@ -82,12 +57,6 @@ def check_weights(name, value, expected, count=None):
       for i, number in enumerate(value))
 
 
-#: The least and the most of a cost or a size in a plan, whose times and ratios
-#: are floats.
-LEAST, MOST = 1e-100, 1e100
-RANGE = f"from {LEAST:g} to {MOST:g}"
-
-
 def numbers_in_range(count):
   """Returns what a plan expects as costs or sizes, for an error."""
   return f"{count} number{'s' * (count != 1)} {RANGE}"
@@ -95,11 +64,12 @@ def numbers_in_range(count):
 
 def check_weights_of_plan(name, value, num_subnetworks):
   """As `check_weights`, for a number in [LEAST, MOST] for each subnetwork."""
-  expected = f"{numbers_in_range(num_subnetworks)}, one for each subnetwork"
-  checked = check_weights(name, value, expected, num_subnetworks)
-  if not all(LEAST <= weight <= MOST for weight in checked):
-    raise ValueError(f"{name}={show(value)}: expected {expected}.")
-  return checked
+  checked = check_weights(
+      name, value, f"{numbers_in_range(num_subnetworks)}, one for each "
+      "subnetwork", num_subnetworks)
+  return tuple(
+      check_weight(f"{name}[{i}]", weight, f"a number {RANGE}", in_plan=True)
+      for i, weight in enumerate(checked))
 
 
 #: A plan asks each worker about every subnetwork.
@@ -120,7 +90,7 @@ def check_cluster(num_workers, num_subnetworks):
 
 def check_num_subnetworks(num_subnetworks):
   """Returns the number of subnetworks as an int, after checking it."""
-  return check_integer("num_subnetworks", num_subnetworks, 1)
+  return checks.check_count("num_subnetworks", num_subnetworks)
 
 
 def check_subnetwork(num_subnetworks, subnetwork_index):
@@ -129,15 +99,15 @@ def check_subnetwork(num_subnetworks, subnetwork_index):
       0 <= subnetwork_index < num_subnetworks):
     return num_subnetworks, subnetwork_index  # Asked most often.
   num_subnetworks = check_num_subnetworks(num_subnetworks)
-  return num_subnetworks, check_integer(
+  return num_subnetworks, checks.check_count(
       "subnetwork_index", subnetwork_index, 0, num_subnetworks)
 
 
 def _incomplete(config, attributes):
   """Returns the error for a config that lacks an attribute."""
   return TypeError(
-      f"config={show(config)}: expected an object with {attributes}, as a "
-      "RunConfig has.")
+      f"config={messages.describe(config)}: expected an object with "
+      f"{attributes}, as a RunConfig has.")
 
 
 class TaskConfig(collections.namedtuple("TaskConfig", [
@@ -167,13 +137,13 @@ def read_worker(config):
   if worker_index is None:
     # An evaluator is outside the cluster, and TensorFlow's RunConfig counts no
     # workers for it. It decides as the first worker does.
-    return check_integer("config.num_worker_replicas", num_workers, 0), 0
-  num_workers = check_integer("config.num_worker_replicas", num_workers, 1)
+    return checks.check_count("config.num_worker_replicas", num_workers, 0), 0
+  num_workers = checks.check_count("config.num_worker_replicas", num_workers)
   if getattr(config, "task_type", None) == "worker":
     # TensorFlow counts an evaluator, too, where the cluster names it.
-    worker_index = min(config.task_id + 1, check_integer(
+    worker_index = min(config.task_id + 1, checks.check_count(
         "config.global_id_in_cluster", worker_index, 0))
-  return num_workers, check_integer(
+  return num_workers, checks.check_count(
       "config.global_id_in_cluster", worker_index, 0, num_workers)
 
 
@@ -183,4 +153,4 @@ def read_num_ps(config):
     num_ps = config.num_ps_replicas
   except AttributeError as e:
     raise _incomplete(config, "num_ps_replicas") from e
-  return check_integer("config.num_ps_replicas", num_ps, 0)
+  return checks.check_count("config.num_ps_replicas", num_ps, 0)

@@ -12,8 +12,8 @@ import contextlib
 import hashlib
 from typing import Any, Iterable, Iterator, Union
 
+from adanet import checks
 from adanet import tf_compat
-from adanet.distributed import _arguments
 from adanet.distributed import weights
 from adanet.tf_compat import tensorflow_internals
 
@@ -45,8 +45,7 @@ class OpNameHashStrategy:
       TypeError: `num_tasks` is not an integer.
       ValueError: `num_tasks` is less than 1.
     """
-    self._num_tasks = _arguments.check_integer(
-        "num_tasks", num_tasks, at_least=1)
+    self._num_tasks = checks.check_count("num_tasks", num_tasks)
 
   def __call__(self, op: Any) -> int:
     """Returns the task for `op`.

@@ -10,6 +10,7 @@ import functools
 from typing import Any, ContextManager, Dict, Iterable, Iterator, NamedTuple
 from typing import Optional, Sequence, TypeVar, Union
 
+from adanet import messages
 from adanet import tf_compat
 from adanet.console import wording
 from adanet.distributed import _arguments
@@ -133,8 +134,8 @@ class PlacementStrategy:
       strategy = copy.deepcopy(self, {id(self._config): None})
     except Exception as e:
       raise TypeError(
-          f"strategy={_arguments.show(self)}: expected one that copy.deepcopy "
-          "can copy, because a copy is asked as each worker.") from e
+          f"strategy={messages.describe(self)}: expected one that copy.deepcopy"
+          " can copy, because a copy is asked as each worker.") from e
     strategy.config = config
     return strategy
 

@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Optional, Sequence
 from typing import Tuple, Union
 
 from adanet.distributed import _arguments
+from adanet import messages
 
 Number = Union[int, float, fractions.Fraction]
 Fractions = Tuple[Tuple[int, fractions.Fraction], ...]
@@ -203,7 +204,7 @@ class Weights:
                                             "than 0")
     if len(numbers) != num_subnetworks:
       raise ValueError(
-          f"{source}={_arguments.show(numbers)}: expected "
+          f"{source}={messages.describe(numbers)}: expected "
           f"num_subnetworks={num_subnetworks} numbers, one for each subnetwork, "
           f"not {len(numbers)}. Iterations that differ need a function from "
           "num_subnetworks to them.")

@@ -75,7 +75,7 @@ class WeightsTest(parameterized.TestCase):
       ([float("nan")], ValueError, "costs[0]=nan: "),
       ([1, float("inf")], ValueError, "costs[1]=inf: expected a finite number "
        "greater than 0."),
-      ([1j], ValueError, "costs[0]=1j: "),
+      ([1j], TypeError, "costs[0]=1j: "),
       ([True], TypeError, "costs[0]=True: "),
       (["1"], TypeError, "costs[0]='1': "),
       ([[1]], TypeError, "costs[0]=[1]: "),

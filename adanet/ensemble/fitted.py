@@ -11,6 +11,7 @@ import abc
 import math
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Union
 
+from adanet import checks
 from adanet.ensemble import selection
 from adanet.ensemble.ensembler import Ensembler
 from adanet.ensemble.weighted import ComplexityRegularized
@@ -104,15 +105,6 @@ class FittedEnsembler(Ensembler):
     raise NotImplementedError("a fitted ensemble has no train op")
 
 
-def _check(name, value, is_valid, expected):
-  if isinstance(value, bool) or not is_valid(value):
-    raise ValueError(f"{name}={value!r}: expected {expected}.")
-
-
-def _is_count(value):
-  return isinstance(value, int) and value >= 1
-
-
 class GreedyEnsembler(FittedEnsembler):
   """Selects networks one by one, each time the network that helps most.
 
@@ -139,19 +131,17 @@ class GreedyEnsembler(FittedEnsembler):
       name: str, or None for "greedy".
 
     Raises:
-      ValueError: `max_selections` or `max_members` is not an int of at least 1,
-        or `adanet_lambda` or `adanet_beta` is not a finite number of at least
-        0.
+      TypeError: `max_selections` or `max_members` is not an integer, or
+        `adanet_lambda` or `adanet_beta` is not a number.
+      ValueError: `max_selections` or `max_members` is less than 1, or
+        `adanet_lambda` or `adanet_beta` is negative or not finite.
     """
-    _check("max_selections", max_selections, _is_count,
-           "an integer of at least 1")
-    _check("max_members", max_members,
-           lambda value: value is None or _is_count(value),
-           "None, or an integer of at least 1")
+    checks.check_count("max_selections", max_selections)
+    checks.check_count("max_members", max_members, or_none=True)
     for argument, value in (("adanet_lambda", adanet_lambda),
                             ("adanet_beta", adanet_beta)):
-      _check(argument, value, lambda value: isinstance(value, (int, float)) and
-             0 <= value < math.inf, "a finite number of at least 0")
+      checks.check_number(argument, value, lambda v: 0 <= v < math.inf,
+                          "a finite number of at least 0")
     self.adanet_lambda = adanet_lambda
     self.adanet_beta = adanet_beta
     self._max_selections = max_selections

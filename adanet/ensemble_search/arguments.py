@@ -7,6 +7,7 @@ import inspect
 import re
 from typing import Any
 
+from adanet import checks
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import files
@@ -19,29 +20,18 @@ _MODELS = ("expected a dict from a name to a function that builds a Keras "
            "model, such as {\"wide\": make_wide}")
 
 
-def check_count(name: str, value: Any, least: int = 1) -> None:
-  """Raises a ValueError if an argument is no int of at least `least`."""
-  if isinstance(value, bool) or not hasattr(value, "__index__") or (
-      getattr(value, "ndim", 0) != 0 or value < least):
-    raise ValueError(f"{name}={messages.describe(value)}: expected an int of "
-                     f"at least {least}.")
+def check_folds(folds: Any) -> Any:
+  """Returns `folds`: an int of at least 2, what may be pairs, or None.
 
-
-def check_folds(folds: Any) -> None:
-  """Raises a ValueError if `folds` is no int, no pairs and not None."""
+  Raises:
+    TypeError: `folds` is something else.
+    ValueError: `folds` is less than 2, or a splitter.
+  """
   if hasattr(folds, "split") and not isinstance(folds, str):
     raise ValueError(f"folds={messages.describe(folds)} is a splitter: expected "
                      "its pairs, such as folds=splitter.split(x, y).")
-  if folds is not None and not hasattr(folds, "__iter__"):
-    check_count("folds", folds, 2)
-
-
-def check_seed(seed: Any) -> None:
-  """Raises a ValueError if `seed` is neither None nor a seed of NumPy."""
-  if seed is not None and (isinstance(seed, bool) or not isinstance(
-      seed, int) or not 0 <= seed < 2**31):
-    raise ValueError(f"seed={messages.describe(seed)}: expected an int from 0 "
-                     "to 2**31 - 1, or None.")
+  return folds if hasattr(folds, "__iter__") else checks.check_count(
+      "folds", folds, 2, or_none=True)
 
 
 def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
@@ -66,12 +56,10 @@ def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
 
 
 def check_limits(max_seconds: Any, verbose: Any) -> None:
-  """Raises a ValueError if an argument of `fit` has a wrong value."""
-  if max_seconds is not None and (
-      isinstance(max_seconds, bool) or
-      not isinstance(max_seconds, (int, float)) or not max_seconds > 0):
-    raise ValueError(f"max_seconds={messages.describe(max_seconds)}: expected "
-                     "a number greater than 0, or None.")
+  """Raises an error if an argument of `fit` has a wrong value."""
+  if max_seconds is not None:
+    checks.check_number("max_seconds", max_seconds, lambda secs: secs > 0,
+                        "a number greater than 0, or None")
   if repr(verbose) not in ("'auto'", "0", "1", "2"):
     raise ValueError(f"verbose={messages.describe(verbose)}: expected "
                      "\"auto\", 0, 1 or 2.")

@@ -12,6 +12,7 @@ import hashlib
 from typing import Any
 import zlib
 
+from adanet import checks
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import frames as frames_lib
@@ -353,10 +354,9 @@ def class_weights(y: Any, class_weight: Any) -> np.ndarray:
     if isinstance(label, bool) or not isinstance(label, (int, np.integer)):
       raise ValueError(f"class_weight has the class {label!r}: expected an "
                        "int.")
-    if isinstance(weight, bool) or not isinstance(
-        weight, (int, float, np.number)) or not 0 <= weight < float("inf"):
-      raise ValueError(f"class_weight[{label}]={weight!r}: expected a finite "
-                       "number of at least 0.")
+    checks.check_number(
+        f"class_weight[{label}]", weight, lambda v: 0 <= v < float("inf"),
+        "a finite number of at least 0")
   if isinstance(y, (Mapping, list, tuple)) or y is None:
     raise ValueError("class_weight: expected None for models with several "
                      "outputs, or labels y of one. Give sample_weight.")

@@ -13,6 +13,7 @@ import random
 import tempfile
 from typing import Any
 
+from adanet import checks
 from adanet import forks
 from adanet import interrupts
 from adanet import log
@@ -104,7 +105,8 @@ class EnsembleSearch:
         folder, `seed` is out of range, `combine` is not registered, or the
         backend of Keras is not TensorFlow.
       TypeError: `models` is no dict or list of functions, a function requires
-        two arguments, or `sampler` or `combine` is no function.
+        two arguments, `seed` is not an integer, or `sampler` or `combine` is no
+        function.
       RuntimeError: this process was forked after TensorFlow had started.
     """
     forks.check_process()
@@ -118,8 +120,7 @@ class EnsembleSearch:
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
     # Of the ensemble; None before they are known.
     self._judged_by: Any = None if loss is None else self._arguments
-    arguments_lib.check_seed(seed)
-    self._seed = seed
+    self._seed = checks.check_count("seed", seed, 0, 2**31, or_none=True)
     proposals.check_sampler(sampler)
     self._sampler = sampler
     combining.check_combine(combine)
@@ -260,8 +261,9 @@ class EnsembleSearch:
         or the metrics; a callback has hooks of batches; an argument cannot be
         sent to a worker; the workers of `executor` are forks; or `directory`
         holds a search with other arguments, or is in use.
-      TypeError: `callbacks` is no function, `executor` is no executor, or `x`
-        or `y` has an unsupported type.
+      TypeError: a count is not an integer, another number is not a number,
+        `callbacks` is no function, `executor` is no executor, or `x` or `y` has
+        an unsupported type.
       ModuleNotFoundError: a function takes a trial, and Optuna is missing.
       RuntimeError: a worker of `executor` died.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
@@ -269,14 +271,14 @@ class EnsembleSearch:
         notebook, end with one line and without a traceback. The exit status of
         the program is 130.
     """
-    for name, count in (("batch_size", batch_size), ("epochs", epochs),
-                        ("patience", patience), ("iterations", iterations)):
-      arguments_lib.check_count(name, count)
-    for name, limit in (("trials", trials), ("max_members", max_members),
-                        ("parallel", parallel)):
-      if limit is not None:
-        arguments_lib.check_count(name, limit)
-    arguments_lib.check_folds(folds)
+    batch_size = checks.check_count("batch_size", batch_size)
+    epochs = checks.check_count("epochs", epochs)
+    patience = checks.check_count("patience", patience)
+    iterations = checks.check_count("iterations", iterations)
+    trials = checks.check_count("trials", trials, or_none=True)
+    max_members = checks.check_count("max_members", max_members, or_none=True)
+    parallel = checks.check_count("parallel", parallel, or_none=True)
+    folds = arguments_lib.check_folds(folds)
     arguments_lib.check_limits(max_seconds, verbose)
     compared = arguments_lib.read_monitor(monitor, mode)
     proposals.check_trials(trials, self._models)
@@ -327,7 +329,7 @@ class EnsembleSearch:
         self._compare(before, digests, warns=True)
         display.begin(self._path, splits, len(self._models))
       else:
-        checks = preflight.Preflight(
+        preparation = preflight.Preflight(
             splits, directory, self._arguments, self._combine,
             executor is not None)
         sent = None if executor is None else workers.send(
@@ -335,17 +337,17 @@ class EnsembleSearch:
                 self._models, example, splits[0].source,
                 getattr(splits[0].held_out, "source", None),
                 workers.settings(), workers.specs_of(splits[0].source)),
-            executor, checks.signed)
+            executor, preparation.signed)
         engine = engine_lib.SearchEngine(
-            splits, directory, stop, display.epoch, checks.networks,
+            splits, directory, stop, display.epoch, preparation.networks,
             network_lib.EndedNetworks() if iterations * len(splits) > 1 else
             None, sent, parallel)
-        self._train(proposer, iterations, checks, engine, executor, before,
+        self._train(proposer, iterations, preparation, engine, executor, before,
                     digests, max_members, display)
       display.end(self.history, stop.is_set())
     return self
 
-  def _train(self, proposer, iterations, checks, engine, executor, before,
+  def _train(self, proposer, iterations, preparation, engine, executor, before,
              digests, max_members, display):
     """Trains the networks that have not ended, and selects the ensemble."""
     directory = engine.directory
@@ -360,14 +362,16 @@ class EnsembleSearch:
         if iteration == 1:  # Of an earlier call.
           repeated = find_repeated()
         continue
-      checks.check([task for i in range(iterations)
-                    for task in proposer.tasks_of_functions(i)] + [
-                        task for task in tasks if task.key.trial])
+      preparation.check([
+          task for i in range(iterations)
+          for task in proposer.tasks_of_functions(i)] + [
+              task for task in tasks if task.key.trial])
       if judge is None:
-        judge = self._begin(checks, engine.splits, directory, before, digests)
+        judge = self._begin(
+            preparation, engine.splits, directory, before, digests)
         display.begin(self._path, engine.splits, len(self._models))
       unfinished = [
-          task._replace(copies=task.key.maker in checks.copying)
+          task._replace(copies=task.key.maker in preparation.copying)
           for task in tasks if task.key.maker not in repeated and
           directory.folder(task.key).finished_record() is None]
       if any(task.callbacks is not None and directory.folder(
@@ -385,11 +389,11 @@ class EnsembleSearch:
       raise ValueError("models: their functions have pruned all trials: expected "
                        "a model of at least one.")
 
-  def _begin(self, checks, splits, directory, before, digests):
+  def _begin(self, preparation, splits, directory, before, digests):
     """Writes what the search is, and returns its judge."""
-    prepared = checks.prepare()
+    prepared = preparation.prepare()
     self._judged_by = prepared.arguments
-    digests.update(checks.digests)
+    digests.update(preparation.digests)
     if before is not None:
       self._compare(before, digests, warns=True)
       preflight.check_recorded_loss(directory, prepared.judge)

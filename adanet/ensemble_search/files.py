@@ -30,6 +30,7 @@ import urllib.parse
 import uuid
 import zlib
 
+from adanet import checks
 from adanet import file_lock
 from adanet import messages
 import numpy as np
@@ -229,20 +230,14 @@ def absolute_path(directory: Any) -> str | None:
     TypeError: `directory` is no path.
     ValueError: `directory` is empty, or on another file system.
   """
-  if directory is None:
+  path = checks.check_folder("directory", directory)
+  if path is None:
     return None
-  if not isinstance(directory, (str, os.PathLike)):
-    raise TypeError(f"directory={messages.describe(directory)}: expected a "
-                    "path, or None.")
-  path = os.fspath(directory)
-  if not path:
-    raise ValueError("directory='': expected the path of a folder, or None. "
-                     "For the current folder give \".\".")
   if "://" in path:
     raise ValueError(
         f"directory={path!r}: expected a folder of this machine. Mount the "
         "other file system, or copy the folder there after the search.")
-  return os.path.abspath(path)
+  return os.path.abspath(os.path.expanduser(path))
 
 
 class Folder:

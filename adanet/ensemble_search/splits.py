@@ -7,6 +7,7 @@ Arrays stay whole, and are divided by the numbers of their rows.
 
 from typing import Any
 
+from adanet import checks
 from adanet import messages
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import data
@@ -134,11 +135,10 @@ def _all_rows(batch, class_weight):
 
 def _pick_rows(count, validation_split, seed):
   """Returns the rows to hold out."""
-  if isinstance(validation_split, bool) or not isinstance(
-      validation_split, (int, float)) or not 0 < validation_split < 1:
-    raise ValueError(f"validation_split={messages.describe(validation_split)}: "
-                     "expected a number between 0 and 1, or validation_data. "
-                     "Networks end by held-out rows.")
+  checks.check_number("validation_split", validation_split,
+                      lambda split: 0 < split < 1,
+                      "a number between 0 and 1, or validation_data. Networks "
+                      "end by held-out rows")
   size = int(count * validation_split)
   if not size:
     raise ValueError(f"validation_split={validation_split!r}: holds out 0 of "

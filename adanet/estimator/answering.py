@@ -5,6 +5,7 @@
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 from typing import TypeVar
 
+from adanet import checks
 from adanet import tf_compat
 from adanet.core import checkpoints
 from adanet.core import model_dir as model_dir_lib
@@ -104,12 +105,12 @@ class Answering:
 
     Raises:
       EmptyInputError: the input has no batch.
-      ValueError: `model_dir` has no checkpoint, `steps` is not a whole number
-        greater than 0, or the input does not fit the model.
-      TypeError: `name` is not a str.
+      ValueError: `model_dir` has no checkpoint, `steps` is less than 1, or
+        the input does not fit the model.
+      TypeError: `steps` is not an integer, or `name` is not a str.
     """
     user_input.check_input_fn(input_fn)
-    arguments.check_count("steps", steps)
+    checks.check_count("steps", steps, or_none=True)
     arguments.check_name(name)
     checked_hooks = arguments.checked_hooks(hooks)
     with signals.StopRequests():

@@ -4,8 +4,9 @@
 
 import os
 import tempfile
-from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
+from typing import Any, Iterable, Optional, Sequence, Tuple
 
+from adanet import checks
 from adanet import log as logging
 from adanet import messages
 from adanet import tf_compat
@@ -21,27 +22,6 @@ def _described(value, *methods):
     return messages.describe(value)
   fits = all(hasattr(value, method) for method in methods)
   return f"the class {value.__name__}" + (": call it" if fits else "")
-
-
-def check_number(name: str, value: Any,
-                 is_good: Callable[[Any], bool],
-                 expected: str) -> None:
-  """Raises a TypeError or ValueError unless a number is as expected."""
-  message = f"{name} must be {expected}, got {value!r}"
-  try:
-    good = is_good(value)
-  except TypeError:
-    raise TypeError(message) from None
-  if not good:
-    raise ValueError(message)
-
-
-def check_count(name: str, value: Any) -> None:
-  """Raises an error unless a value is a whole number > 0, such as 1e3, or None.
-  """
-  if value is not None:
-    check_number(name, value, lambda v: v > 0 and v % 1 == 0,
-                 "a whole number > 0, or None")
 
 
 def check_name(name: Any) -> None:
@@ -124,25 +104,6 @@ def checked_listeners(values: _Several) -> Tuple[Any, ...]:
                  "CheckpointSaverListeners")
 
 
-def folder(name: str, value: Any, or_none: str = ", or None") -> str:
-  """Returns the path of a folder that a user names as str, as it was given.
-
-  Raises:
-    TypeError: it is no path.
-    ValueError: it is empty.
-  """
-  try:
-    path = os.fsdecode(value)
-  except TypeError:
-    raise TypeError(f"{name}={messages.describe(value)}: expected a "
-                    f"path{or_none}.") from None
-  if not path:
-    raise ValueError(
-        f"{name}={value!r}: expected the path of a folder{or_none}. Is a "
-        "variable of the shell not set?")
-  return path
-
-
 def absolute_folder(name: str, value: Any) -> Optional[str]:
   """Returns the path of a folder of checkpoints, which holds after a `chdir`.
 
@@ -155,9 +116,9 @@ def absolute_folder(name: str, value: Any) -> Optional[str]:
     TypeError: it is no path.
     ValueError: it is empty, or TensorFlow cannot read checkpoints there.
   """
-  if value is None:
+  path = checks.check_folder(name, value)
+  if path is None:
     return None
-  path = folder(name, value)
   if "://" not in path:
     return os.path.abspath(os.path.expanduser(path))
   if not checkpoint_file.is_readable(path):

@@ -122,7 +122,7 @@ class EndingTest(absltest.TestCase):
         ValueError, "^validation_input_fn=.*: expected None beside evaluator="):
       estimator.train(builders.input_fn(), validation_input_fn=_held_out())
     with self.assertRaisesRegex(
-        ValueError, "^max_seconds must be a number > 0, or None, got 0$"):
+        ValueError, "^max_seconds=0: expected a number greater than 0, or "):
       estimator.train(builders.input_fn(), max_seconds=0)
     self.assertFalse(os.path.exists(self._model_dir))
 

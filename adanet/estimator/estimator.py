@@ -7,6 +7,7 @@ import enum
 import time
 from typing import Any, Callable, List, Optional, Sequence
 
+from adanet import checks
 from adanet import distributed
 from adanet import ensemble as ensemble_lib
 from adanet import log as logging
@@ -191,9 +192,9 @@ class Estimator(answering.Answering):
       ValueError: an object lacks the methods of the described type, a number is
         out of range, an argument of the default ensembler is given beside
         `ensemblers`, or `config` has workers and no parameter server.
-      TypeError: an argument is unknown or is no number where a number is
-        expected, or `ensemblers` or `ensemble_strategies` has an item of
-        another type.
+      TypeError: an argument is unknown, a count is not an integer, another
+        number is not a number, or `ensemblers` or `ensemble_strategies` has an
+        item of another type.
     """
     del delay_secs_per_worker, max_worker_delay_secs, worker_wait_secs
     placement_strategy = (
@@ -209,14 +210,14 @@ class Estimator(answering.Answering):
     ensemble_strategies = arguments.checked(
         "ensemble_strategies", ensemble_strategies,
         "generate_ensemble_candidates", "adanet.ensemble.Strategy")
-    arguments.check_count("max_iteration_steps", max_iteration_steps)
-    arguments.check_count("max_iterations", max_iterations)
-    arguments.check_count("patience", patience)
-    arguments.check_number("min_delta", min_delta,
-                           lambda value: value >= 0, "a number >= 0")
-    arguments.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
-                           lambda value: value > 0, "a number > 0")
-    arguments.check_number("adanet_loss_decay", adanet_loss_decay,
+    checks.check_count("max_iteration_steps", max_iteration_steps, or_none=True)
+    checks.check_count("max_iterations", max_iterations, or_none=True)
+    checks.check_count("patience", patience, or_none=True)
+    checks.check_number("min_delta", min_delta,
+                           lambda value: value >= 0, "a number of at least 0")
+    checks.check_number("worker_wait_timeout_secs", worker_wait_timeout_secs,
+                           lambda value: value > 0, "a number greater than 0")
+    checks.check_number("adanet_loss_decay", adanet_loss_decay,
                            lambda value: 0 <= value < 1, "a number in [0, 1)")
     metrics.check_metric_fn(metric_fn)
     winner.check_evaluator(evaluator, min_delta)
@@ -324,11 +325,12 @@ class Estimator(answering.Answering):
 
     Raises:
       EmptyInputError: the input has no batch.
-      ValueError: both `steps` and `max_steps` are given, either is not a whole
-        number greater than 0, `max_seconds` is not greater than 0, both an
-        `evaluator` and a `validation_input_fn` are given, or the shapes or
-        heads of the subnetworks do not fit together.
-      TypeError: `hooks` or `saving_listeners` has an item of another type.
+      ValueError: both `steps` and `max_steps` are given, either is less
+        than 1, `max_seconds` is not greater than 0, both an `evaluator` and a
+        `validation_input_fn` are given, or the shapes or heads of the
+        subnetworks do not fit together.
+      TypeError: `steps` or `max_steps` is not an integer, `max_seconds` is not
+        a number, or `hooks` or `saving_listeners` has an item of another type.
       KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved.
         A program that does not catch KeyboardInterrupt ends without a traceback
         and with exit status 130.
@@ -340,11 +342,11 @@ class Estimator(answering.Answering):
       raise ValueError(
           f"steps and max_steps cannot both be given, got {steps!r} and "
           f"{max_steps!r}")
-    arguments.check_count("steps", steps)
-    arguments.check_count("max_steps", max_steps)
-    arguments.check_number(
-        "max_seconds", max_seconds, lambda value: value is None or value > 0,
-        "a number > 0, or None")
+    checks.check_count("steps", steps, or_none=True)
+    checks.check_count("max_steps", max_steps, or_none=True)
+    if max_seconds is not None:
+      checks.check_number("max_seconds", max_seconds, lambda secs: secs > 0,
+                          "a number greater than 0, or None")
     if validation_input_fn is not None:
       self._validate_on(validation_input_fn)
     _train(self._setup, trainer.Request(

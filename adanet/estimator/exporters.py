@@ -16,6 +16,7 @@ import os
 import re
 from typing import Any, Callable, Dict, Optional, cast
 
+from adanet import checks
 from adanet import log as logging
 from adanet import tf_compat
 from adanet.estimator import arguments
@@ -100,10 +101,8 @@ class _SavedModelExporter(Exporter):
     return self._name
 
   def _keep(self, number):
-    if number is not None and number <= 0:
-      raise ValueError(
-          f"exports_to_keep must be a number > 0 or None, got {number!r}")
-    self._exports_to_keep = number
+    self._exports_to_keep = checks.check_count(
+        "exports_to_keep", number, or_none=True)
 
   def _write(self, estimator, export_path, checkpoint_path):
     """Exports a checkpoint, and removes the oldest exports."""
@@ -161,6 +160,7 @@ class LatestExporter(_SavedModelExporter):
     Raises:
       ValueError: `name` is empty or no str, `serving_input_receiver_fn` is no
         function, or `exports_to_keep` is less than 1.
+      TypeError: `exports_to_keep` is not an integer.
     """
     super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
     self._keep(exports_to_keep)
@@ -216,6 +216,7 @@ class BestExporter(_SavedModelExporter):
     Raises:
       ValueError: `name` is empty or no str, `serving_input_receiver_fn` or
         `compare_fn` is no function, or `exports_to_keep` is less than 1.
+      TypeError: `exports_to_keep` is not an integer.
     """
     super().__init__(
         name, cast(_ReceiverFn, serving_input_receiver_fn), assets_extra,

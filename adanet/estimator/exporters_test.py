@@ -122,7 +122,7 @@ class ExportersTest(parameterized.TestCase):
        "serving_input_receiver_fn must be a function"),
       (exporters.BestExporter, "serving_input_receiver_fn.*, got None"),
       (lambda: exporters.LatestExporter("a", _receiver_fn, exports_to_keep=0),
-       "exports_to_keep must be a number > 0 or None, got 0"),
+       "exports_to_keep=0: expected an integer of at least 1, or None"),
       (lambda: exporters.BestExporter("a", _receiver_fn, compare_fn=None),
        "compare_fn must be a function .*, got None"))
   def test_bad_arguments(self, call, message):

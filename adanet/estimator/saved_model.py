@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
+from adanet import checks
 from adanet import log as logging
 from adanet import messages
 from adanet import tf_compat
@@ -46,7 +47,8 @@ def export(best: best_ensemble.BestEnsemble, export_dir_base: str,
   expected = "that returns an adanet.estimator.export.ServingInputReceiver"
   name = "serving_input_receiver_fn"
   arguments.check_function(name, serving_input_receiver_fn, expected)
-  folder = arguments.folder("export_dir_base", export_dir_base, or_none="")
+  folder = checks.check_folder(
+      "export_dir_base", export_dir_base, or_none=False)
   if not checkpoint_file.is_readable(folder):
     logging.warning(
         "TensorFlow loads no SavedModel from a folder with [ or \\ in its name: "

@@ -5,6 +5,7 @@
 import collections
 from typing import Any, Callable, Iterable, Optional
 
+from adanet import checks
 from adanet.core import user_input
 from adanet.estimator import arguments
 
@@ -55,12 +56,12 @@ class TrainSpec(
     """Makes a spec.
 
     Raises:
-      TypeError: `input_fn` is no function, `max_steps` is no number, or an item
+      TypeError: `input_fn` is no function, `max_steps` is not an integer, or an item
         of `hooks` or `saving_listeners` has another type.
-      ValueError: `max_steps` is not a whole number greater than 0.
+      ValueError: `max_steps` is less than 1.
     """
     user_input.check_input_fn(input_fn, TypeError)
-    arguments.check_count("max_steps", max_steps)
+    checks.check_count("max_steps", max_steps, or_none=True)
     return super().__new__(
         cls, input_fn, max_steps, arguments.checked_hooks(hooks),
         arguments.checked_listeners(saving_listeners))
@@ -98,18 +99,18 @@ class EvalSpec(
     """Makes a spec.
 
     Raises:
-      TypeError: `input_fn` is no function, `name` is no str, or a number has
-        another type.
-      ValueError: `steps` is not a whole number greater than 0,
-        `start_delay_secs` or `throttle_secs` is negative, or an exporter has no
-        name or the name of another exporter.
+      TypeError: `input_fn` is no function, `steps` is not an integer, `name` is
+        no str, or another number has another type.
+      ValueError: `steps` is less than 1, `start_delay_secs` or `throttle_secs`
+        is negative, or an exporter has no name or the name of another exporter.
     """
     user_input.check_input_fn(input_fn, TypeError)
-    arguments.check_count("steps", steps)
+    checks.check_count("steps", steps, or_none=True)
     arguments.check_name(name)
     for argument, value in (("start_delay_secs", start_delay_secs),
                             ("throttle_secs", throttle_secs)):
-      arguments.check_number(argument, value, lambda v: v >= 0, "a number >= 0")
+      checks.check_number(argument, value, lambda v: v >= 0,
+                          "a number of at least 0")
     return super().__new__(
         cls, input_fn, steps, name,
         arguments.checked_hooks(hooks),

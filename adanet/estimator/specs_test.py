@@ -42,7 +42,7 @@ class SpecsTest(parameterized.TestCase):
       ({"input_fn": 3}, TypeError, "input_fn must be a function .*, got 3"),
       ({"input_fn": np.zeros([99])}, TypeError,
        "ndarray: use adanet.inputs.numpy_input_fn"),
-      ({"max_steps": 0}, ValueError, "max_steps must be a whole number > 0"),
+      ({"max_steps": 0}, ValueError, "max_steps=0: expected an integer"),
       ({"hooks": 3}, TypeError, "hooks must be a sequence of .*, got 3"),
       ({"hooks": [3]}, TypeError, "hooks must have only .*, got 3"),
       ({"saving_listeners": [3]}, TypeError, "CheckpointSaverListeners, got 3"))
@@ -53,16 +53,16 @@ class SpecsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ({"steps": -1}, ValueError,
-       "steps must be a whole number > 0, or None, got -1"),
+       "steps=-1: expected an integer of at least 1, or None"),
       ({"name": 3}, TypeError, "name must be a string or None, got 3"),
       ({"exporters": 3}, TypeError, "exporters must be a sequence .*, got 3"),
       ({"exporters": ["x"]}, TypeError, "LatestExporter, got 'x'"),
       ({"exporters": _exporter("")}, ValueError, "of an exporter .*, got ''"),
       ({"exporters": [_exporter("a"), _exporter("b"), _exporter("a")]},
        ValueError, "exporters must have different names, got 'a' 2 times"),
-      ({"start_delay_secs": -1}, ValueError, "start_delay_secs must be .* -1"),
-      ({"start_delay_secs": None}, TypeError, "start_delay_secs .*, got None"),
-      ({"throttle_secs": -1}, ValueError, "throttle_secs must be .* >= 0"))
+      ({"start_delay_secs": -1}, ValueError, "start_delay_secs=-1: expected"),
+      ({"start_delay_secs": None}, TypeError, "start_delay_secs=None: exp"),
+      ({"throttle_secs": -1}, ValueError, "throttle_secs=-1: expected a num"))
   def test_bad_eval_spec(self, arguments, error, message):
     with self.assertRaisesRegex(error, message) as caught:
       adanet.EvalSpec(**dict({"input_fn": _input_fn}, **arguments))

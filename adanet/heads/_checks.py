@@ -9,18 +9,9 @@ as str, for the errors.
 
 import collections.abc
 import inspect
-import numbers
 
+from adanet import checks
 from adanet import tf_compat
-
-
-def check_integer(name, value, at_least):
-  """Returns an argument as an int, after checking its type and range."""
-  if (not isinstance(value, numbers.Integral) or isinstance(value, bool) or
-      value < at_least):
-    raise ValueError(f"{name}={value!r}: expected an integer of at least "
-                     f"{at_least}.")
-  return int(value)
 
 
 def check_weight_column(weight_column):
@@ -114,12 +105,7 @@ def check_classes(classes, n_classes, label_vocabulary):
                          f"label_vocabulary={label_vocabulary!r}.")
       ids.append(label_vocabulary.index(class_or_label))
     else:
-      class_id = check_integer(argument, class_or_label, 0)
-      if class_id >= n_classes:
-        raise ValueError(
-            f"{argument}: {class_id} is not a class. Expected integers below "
-            f"n_classes={n_classes}.")
-      ids.append(class_id)
+      ids.append(checks.check_count(argument, class_or_label, 0, n_classes))
   return tuple(ids)
 
 

@@ -69,7 +69,6 @@ _ARGUMENTS = [
     ("loss_fn", _classes(3, loss_fn=_no_logits), "it has no argument logits"),
     ("loss_fn_arguments", _labels(3, loss_fn=_too_many),
      "no head has a value for its argument mode"),
-    ("n_classes_none", _classes(None), "n_classes=None: expected an integer"),
     ("n_classes", _classes(1),
      "n_classes=1: expected an integer of at least 2"),
     ("threshold_0", _binary(thresholds=[0., .5]), "0.0 is not between 0 and 1"),
@@ -82,7 +81,7 @@ _ARGUMENTS = [
     ("vocabulary_twice", _classes(3, label_vocabulary=["a", "b", "a"]),
      "a label occurs twice"),
     ("class_range", _labels(3, classes_for_class_based_metrics=[3]),
-     "3 is not a class. Expected integers below n_classes=3"),
+     r"metrics=3: expected an integer in \[0, 3\)"),
     ("class_name", _labels(
         2, label_vocabulary=["a", "b"], classes_for_class_based_metrics=["c"]),
      "'c' is not in label_vocabulary"),
@@ -188,7 +187,9 @@ class BadInputTest(parameterized.TestCase):
       make()
     self.assert_one_line(context.exception)
 
-  def test_weight_column_type(self):
+  def test_type(self):
+    with self.assertRaisesRegex(TypeError, "^n_classes=None: expected an inte"):
+      heads.MultiClassHead(None)
     with self.assertRaisesRegex(TypeError, "weight_column=3: expected the n"):
       heads.RegressionHead(weight_column=3)
 

@@ -4,6 +4,7 @@
 
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence
 
+from adanet import checks
 from adanet import tf_compat
 from adanet.heads import _checks
 from adanet.heads import _metrics
@@ -17,7 +18,7 @@ class _Classifier(single_head.SingleHead):
 
   def __init__(self, n_classes, label_vocabulary, *args):
     super().__init__(*args)
-    self._n_classes = _checks.check_integer("n_classes", n_classes, 2)
+    self._n_classes = checks.check_count("n_classes", n_classes, 2)
     self._label_vocabulary = _checks.check_label_vocabulary(
         label_vocabulary, self._n_classes)
 
@@ -243,10 +244,11 @@ class MultiClassHead(_Classifier):
       name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: `n_classes` is less than 2 or no int, `label_vocabulary` does
-        not have `n_classes` different str, `loss_reduction` is unknown, or
-        `loss_fn` has other arguments.
-      TypeError: `weight_column` is neither a str nor a numeric column.
+      ValueError: `n_classes` is less than 2, `label_vocabulary` does not have
+        `n_classes` different str, `loss_reduction` is unknown, or `loss_fn` has
+        other arguments.
+      TypeError: `n_classes` is not an integer, or `weight_column` is neither a
+        str nor a numeric column.
     """
     super().__init__(n_classes, label_vocabulary, weight_column,
                      loss_reduction, loss_fn, name)
@@ -327,11 +329,12 @@ class MultiLabelHead(_Classifier):
       name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: `n_classes` is less than 2 or no int, a threshold is not
-        between 0 and 1, `label_vocabulary` does not have `n_classes` different
-        str, `classes_for_class_based_metrics` has an unknown class,
-        `loss_reduction` is unknown, or `loss_fn` has other arguments.
-      TypeError: `weight_column` is neither a str nor a numeric column.
+      ValueError: `n_classes` is less than 2, a threshold is not between 0 and
+        1, `label_vocabulary` does not have `n_classes` different str,
+        `classes_for_class_based_metrics` has an unknown class, `loss_reduction`
+        is unknown, or `loss_fn` has other arguments.
+      TypeError: `n_classes` is not an integer, or `weight_column` is neither a
+        str nor a numeric column.
     """
     super().__init__(n_classes, label_vocabulary, weight_column,
                      loss_reduction, loss_fn, name)

@@ -8,6 +8,7 @@ The base class of all heads except `MultiHead`, and the head of regression.
 import abc
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
 
+from adanet import checks
 from adanet import tf_compat
 from adanet.heads import _checks
 from adanet.heads import _metrics
@@ -222,13 +223,14 @@ class RegressionHead(SingleHead):
       name: str, the suffix of the keys of metrics and summaries; or None.
 
     Raises:
-      ValueError: `label_dimension` is less than 1 or no int, `loss_reduction`
-        is unknown, or `loss_fn` has other arguments.
-      TypeError: `weight_column` is neither a str nor a numeric column.
+      ValueError: `label_dimension` is less than 1, `loss_reduction` is
+        unknown, or `loss_fn` has other arguments.
+      TypeError: `label_dimension` is not an integer, or `weight_column` is
+        neither a str nor a numeric column.
     """
     super().__init__(weight_column, loss_reduction, loss_fn, name)
-    self._logits_dimension = _checks.check_integer(
-        "label_dimension", label_dimension, 1)
+    self._logits_dimension = checks.check_count(
+        "label_dimension", label_dimension)
     self._inverse_link_fn = inverse_link_fn
 
   @property

@@ -75,6 +75,7 @@ import sys
 from typing import Dict, Iterator, NoReturn, Optional, Sequence
 
 from absl import flags
+from adanet import checks
 from adanet.console import command as command_lib
 from adanet.launch import display as display_lib
 from adanet.launch import job as job_lib
@@ -131,10 +132,9 @@ scheduler_lib.define_flags(_COMMAND.flags)
 def _check_folders() -> None:
   """Raises `BadInput` for a flag of a folder that is given without one."""
   for flag in _MODEL_DIR, _LOG_DIR:
-    if flag.value is not None and not flag.value:
-      raise command_lib.BadInput(
-          f"--{flag.name}=: expected the path of a folder. Is a variable of the "
-          "shell not set?")
+    if flag.value is not None:
+      with _errors_of_user():
+        checks.check_folder("--" + flag.name, flag.value, or_none=False)
 
 
 def _make_folder(flag: flags.FlagHolder) -> Optional[str]:

@@ -8,12 +8,12 @@ and may have no more than 2 GB.
 
 import collections
 import math
-import numbers
 import os
 import sys
 from typing import Any, Dict, Optional, Tuple
 import zlib
 
+from adanet import checks
 from adanet import log as logging
 from adanet import messages
 from adanet import tf_compat
@@ -131,13 +131,6 @@ def _dtype(name, array):
         "convert it, for example with astype('float32').") from e
 
 
-def _check_count(name, value):
-  if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
-      value <= 0):
-    raise ValueError(f"{name}={messages.describe(value)}: expected an int "
-                     "greater than 0.")
-
-
 class Order:
   """The rows of each batch. A batch at the end of an epoch continues.
 
@@ -209,6 +202,7 @@ class ArrayInput:
       names: of features and labels in messages.
 
     Raises:
+      TypeError: a count is not an integer.
       ValueError: an argument is not as described, or the arrays do not have as
         many rows.
     """
@@ -216,13 +210,9 @@ class ArrayInput:
       raise ValueError(
           f"shuffle={messages.describe(shuffle)}: expected True or False: "
           "True to train, False to evaluate and to predict.")
-    _check_count("batch_size", batch_size)
-    if num_epochs is not None:
-      _check_count("num_epochs", num_epochs)
-    if seed is not None and not (
-        isinstance(seed, numbers.Integral) and 0 <= seed < 2**32):
-      raise ValueError(f"seed={messages.describe(seed)}: expected an int "
-                       "from 0 to 2**32 - 1, or None.")
+    checks.check_count("batch_size", batch_size)
+    checks.check_count("num_epochs", num_epochs, or_none=True)
+    checks.check_count("seed", seed, 0, 2**32, or_none=True)
     arrays = named(names[0], features)
     if labels is not None:
       arrays.update(named(names[1], labels))

@@ -21,6 +21,7 @@ from adanet import _sole_owner
 # Python prefers this folder to AdaNet's placement.py, which AdaNet's __init__.py
 # imports before TensorFlow. So this check detects a later installation, too.
 _sole_owner.check()
+from adanet import checks
 from adanet import log as logging
 from adanet.console import wording
 from adanet.distributed import _arguments
@@ -322,8 +323,8 @@ class BalancedStrategy(strategy_lib.RuleStrategy):
         than 0.
     """
     if num_ensemble_workers is not None:
-      num_ensemble_workers = _arguments.check_integer(
-          "num_ensemble_workers", num_ensemble_workers, at_least=0)
+      num_ensemble_workers = checks.check_count(
+          "num_ensemble_workers", num_ensemble_workers, 0)
     self.work = weights_lib.Work(costs, ensemble_cost)
     self.sizes = weights_lib.Weights("sizes", sizes)
     self._num_ensemble_workers = num_ensemble_workers

@@ -10,6 +10,7 @@ import fractions
 import heapq
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
+from adanet import checks
 from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import weights
@@ -65,7 +66,7 @@ class ExecutorPlan:
     Raises:
       ValueError: an argument is out of range.
     """
-    self.num_workers = _arguments.check_integer("num_workers", num_workers, 1)
+    self.num_workers = checks.check_count("num_workers", num_workers)
     self.num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
     _arguments.check_cluster(num_workers, num_subnetworks)
     if costs is not None:

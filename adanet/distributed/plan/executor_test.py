@@ -86,8 +86,8 @@ class ExecutorPlanTest(parameterized.TestCase):
       ((1, 0), "num_subnetworks=0: expected an integer of at least 1."),
       ((1, 2, (1,)), "costs=(1,): expected 2 numbers from 1e-100 to 1e+100, "
                      "one for each subnetwork."),
-      ((1, 1, (1e308,)), "costs=(1e+308,): expected 1 number from 1e-100 to "
-                         "1e+100, one for each subnetwork."),
+      ((1, 1, (1e308,)), "costs[0]=1e+308: expected a number from 1e-100 to "
+                         "1e+100."),
       ((1, 1, (0,)), "costs[0]=0: expected a finite number greater than 0."))
   def test_bad_arguments(self, arguments, message):
     with self.assertRaises(ValueError) as caught:

@@ -17,9 +17,9 @@ from typing import BinaryIO, Iterable, Optional, Sequence
 
 from adanet.console import drawing
 from adanet.console import wording
-from adanet.distributed import _arguments
 from adanet.distributed.plan import groups
 from adanet.distributed.plan import value
+from adanet import messages
 from matplotlib import cm
 from matplotlib import colors as colors_lib
 from matplotlib import figure as figure_lib
@@ -283,6 +283,6 @@ def write(plans: Iterable[value.PlacementPlan], file: BinaryIO,
     TypeError, ValueError: as for `draw`, or there is no such format.
   """
   if format not in FORMATS:
-    raise ValueError(f"format={_arguments.show(format)}: expected one of "
+    raise ValueError(f"format={messages.describe(format)}: expected one of "
                      f"{', '.join(FORMATS)}.")
   file.write(drawing.to_bytes(draw(plans, worker_names), format))

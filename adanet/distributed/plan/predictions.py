@@ -34,12 +34,13 @@ import functools
 import math
 from typing import Dict, List, Optional, Sequence
 
+from adanet import checks
 from adanet.console import wording
-from adanet.distributed import _arguments
 from adanet.distributed import input_parts
 from adanet.distributed import strategy as strategy_lib
 from adanet.distributed import weights
 from adanet.distributed.plan import groups as groups_lib
+from adanet import messages
 
 import numpy as np
 
@@ -161,8 +162,8 @@ class Predictions:
           raise ValueError
       except (TypeError, ValueError) as e:
         raise type(e)(
-            f"{_arguments.show(self._asked)}.subnetwork_parameter_servers("
-            f"{k}, {i})={_arguments.show(answer)}: expected integers in [0, "
+            f"{messages.describe(self._asked)}.subnetwork_parameter_servers("
+            f"{k}, {i})={messages.describe(answer)}: expected integers in [0, "
             f"{n}).") from None
       all_ps.append(ps)
     return all_ps
@@ -327,7 +328,7 @@ class Predictions:
       TypeError: `num_steps` is not an integer.
       ValueError: `num_steps` is less than 1.
     """
-    num_steps = _arguments.check_integer("num_steps", num_steps, at_least=1)
+    num_steps = checks.check_count("num_steps", num_steps)
     slowest = min(float(self._training.speeds.min()), self.ensemble_speed())
     return num_steps / slowest if slowest else float("inf")
 

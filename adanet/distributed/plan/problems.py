@@ -164,7 +164,7 @@ def _fix_text(key, value):
     return messages.count(value - 1, "worker") + " beside the chief"
   if key == "num_ps":
     return messages.count(value, "parameter server")
-  return _arguments.shorten(value)
+  return messages.shorten(value)
 
 
 def describe(plan: Predictions, worker_names: _Names = None,

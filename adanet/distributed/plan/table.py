@@ -19,7 +19,6 @@ from typing import Dict, Optional, Sequence
 
 from adanet.console import tables
 from adanet.console import wording
-from adanet.distributed import _arguments
 from adanet.distributed import plan as plan_lib
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import value
@@ -207,19 +206,19 @@ def _figures_table(plan):
   return figures
 
 
-def _problems_text(messages):
-  """Returns the messages of problems, one a line."""
-  if not messages:
+def _problems_text(problems):
+  """Returns the messages of problems, each on a line."""
+  if not problems:
     return rich_text.Text("No problems.", style="green")
   text = rich_text.Text("Problems:", style="bold red")
-  for message in messages:
+  for message in problems:
     text.append("\n" + message, style="not bold")
   return text
 
 
 def _one_line(strategy):
   """Returns a strategy's `repr` on one line; a user's may be anything."""
-  return _arguments.shorten(wording.printable(" ".join(strategy.split())))
+  return messages.shorten(wording.printable(" ".join(strategy.split())))
 
 
 def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
@@ -271,7 +270,7 @@ def _letters(plans):
 def _weights_text(plan):
   """Returns the costs and sizes that a plan knows, after a strategy's name."""
   return "".join(
-      f", {noun} {_arguments.shorten(', '.join(map(_number, weights)))}"
+      f", {noun} {messages.shorten(', '.join(map(_number, weights)))}"
       for noun, weights in plan.given_weights().items())
 
 

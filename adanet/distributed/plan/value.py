@@ -15,6 +15,7 @@ import fractions
 import itertools
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
+from adanet import checks
 from adanet.console import wording
 from adanet.distributed import _arguments
 from adanet.distributed import placement
@@ -22,6 +23,7 @@ from adanet.distributed import weights
 from adanet.distributed.plan import groups as groups_lib
 from adanet.distributed.plan import predictions
 from adanet.distributed.plan import problems as problems_lib
+from adanet import messages
 
 #: The version of the JSON that `PlacementPlan.to_json_dict` returns.
 JSON_VERSION = 1
@@ -52,13 +54,9 @@ def _ensemble_cost(cost, strategy, num_subnetworks, costs, has_other_costs):
     cost = strategy.ensemble_cost_of(num_subnetworks)
     if cost == implied:
       return implied
-  expected = f"None, 0, or a number {_arguments.RANGE}"
-  checked = _arguments.check_weight(
-      "ensemble_cost", cost, expected, may_be_zero=True)
-  if checked and not _arguments.LEAST <= checked <= _arguments.MOST:
-    raise ValueError(
-        f"ensemble_cost={_arguments.show(cost)}: expected {expected}.")
-  return checked
+  return _arguments.check_weight(
+      "ensemble_cost", cost, f"None, 0, or a number {_arguments.RANGE}",
+      may_be_zero=True, in_plan=True)
 
 
 class PlacementPlan(predictions.Predictions):
@@ -125,16 +123,16 @@ class PlacementPlan(predictions.Predictions):
     """
     if not isinstance(strategy, placement.PlacementStrategy):
       raise TypeError(
-          f"strategy={_arguments.show(strategy)}: expected an instance of "
+          f"strategy={messages.describe(strategy)}: expected an instance of "
           "PlacementStrategy, such as RoundRobinStrategy().")
     num_subnetworks = _arguments.check_num_subnetworks(num_subnetworks)
-    num_workers = _arguments.check_integer("num_workers", num_workers, 1)
+    num_workers = checks.check_count("num_workers", num_workers)
     _arguments.check_cluster(num_workers, num_subnetworks)
     plan_costs = _weights("costs", costs, strategy, num_subnetworks)
     # A copy, because the caller may change the strategy.
     super().__init__(
         strategy.with_config(None), num_workers,
-        _arguments.check_integer("num_ps", num_ps, 0), num_subnetworks,
+        checks.check_count("num_ps", num_ps, 0), num_subnetworks,
         plan_costs,
         _weights("sizes", sizes, strategy, num_subnetworks),
         _ensemble_cost(
@@ -186,13 +184,13 @@ class PlacementPlan(predictions.Predictions):
       TypeError: `worker_index` is not an integer.
       ValueError: `worker_index` is out of range.
     """
-    worker_index = _arguments.check_integer(
+    worker_index = checks.check_count(
         "worker_index", worker_index, 0, self.num_workers)
     return self.worker_groups[self._group_of_worker[worker_index]]
 
   def subnetwork(self, subnetwork_index: int) -> groups_lib.PlacedSubnetwork:
     """Returns the subnetwork of an index in [0, k). Raises as `worker`."""
-    i = _arguments.check_integer(
+    i = checks.check_count(
         "subnetwork_index", subnetwork_index, 0, self.num_subnetworks)
     ps = self._ps_of_subnetworks
     return groups_lib.PlacedSubnetwork(
@@ -208,7 +206,7 @@ class PlacementPlan(predictions.Predictions):
       TypeError: `ps_index` is not an integer.
       ValueError: `ps_index` is out of range.
     """
-    p = _arguments.check_integer("ps_index", ps_index, 0, self.num_ps)
+    p = checks.check_count("ps_index", ps_index, 0, self.num_ps)
     return self._group_of_ps.get(p)
 
   def figures(self) -> Dict[str, Union[int, float, None]]:
@@ -341,7 +339,7 @@ def check_plans(plans: Iterable[PlacementPlan]) -> Tuple[PlacementPlan, ...]:
       raise ValueError("plans=(): expected at least one PlacementPlan.")
     if all(isinstance(plan, PlacementPlan) for plan in plans):
       return plans
-  raise TypeError(f"plans={_arguments.show(plans)}: expected an iterable of "
+  raise TypeError(f"plans={messages.describe(plans)}: expected an iterable of "
                   "PlacementPlan.")
 
 

@@ -252,9 +252,9 @@ class ErrorsTest(parameterized.TestCase):
        1001),
       (ValueError, "costs=[1, 2]: expected 3 numbers from 1e-100 to 1e+100, "
        "one for each subnetwork.", OURS[0], 3, 2, 3, [1, 2]),
-      (ValueError, "sizes=[1, 1e+101]: expected 2 numbers from 1e-100 to ",
+      (ValueError, "sizes[1]=1e+101: expected a number from 1e-100 to ",
        OURS[0], 3, 2, 2, None, [1, 1e101]),
-      (ValueError, "costs=[1, 1000", OURS[0], 3, 2, 2, [1, 10**400]),
+      (ValueError, "costs[1]=1000", OURS[0], 3, 2, 2, [1, 10**400]),
       (ValueError, "ensemble_cost=-1: expected None, 0, or a number from "
        "1e-100 to 1e+100.", OURS[0], 3, 2, 3, None, None, -1),
       (ValueError, "ensemble_cost=1e+101: expected None, 0, or ", OURS[0], 3, 2, 3,
@@ -277,7 +277,8 @@ class ErrorsTest(parameterized.TestCase):
     plan = _plan(distributed.RoundRobinStrategy(), 5, 2, 3)
     self.assert_says(ValueError, "num_steps=0: ", plan.training_time, 0)
     self.assert_says(ValueError, "plans=(): ", plan_lib.compare, [])
-    self.assert_says(TypeError, "plans=PlacementPlan(", plan_lib.compare, plan)
+    self.assert_says(TypeError, "plans=a value of type PlacementPlan: ",
+                     plan_lib.compare, plan)
     self.assert_says(TypeError, "plans=(7,): ", plan_lib.compare, [7])
 
   @parameterized.parameters(
