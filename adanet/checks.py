@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of a count, a number and a folder: one line for each mistake."""
+"""The rules of a count, a number, rows and a folder: a line per mistake."""
 
 import numbers
 import os
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Mapping, Optional
 
 from adanet import messages
 
@@ -64,6 +64,25 @@ def check_number(name: str, value: Any, is_valid: Callable[[Any], bool],
     return value
   raise (ValueError if is_number else TypeError)(
       f"{name}={messages.describe(value)}: expected {expected}.")
+
+
+def check_rows(counts: Mapping[str, int]) -> int:
+  """Returns the number of rows that all arrays have.
+
+  Args:
+    counts: the number of rows of each array, by a name for the error.
+
+  Raises:
+    ValueError: the arrays have no rows, or different numbers of rows.
+  """
+  (first, rows), *others = counts.items()
+  for name, count in others:
+    if count != rows:
+      raise ValueError(f"{first} has {rows} rows and {name} has {count}: "
+                       "expected as many in each.")
+  if not rows:
+    raise ValueError(f"{first} has no rows.")
+  return rows
 
 
 def check_folder(name: str, value: Any, or_none: bool = True) -> Optional[str]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the rules of a count, a number and a folder."""
+"""Tests of the rules of a count, a number, rows and a folder."""
 
 import fractions
 import pathlib
@@ -64,6 +64,18 @@ class ChecksTest(parameterized.TestCase):
     self._assert_refuses(
         error, _NUMBER.format(text), checks.check_number, value,
         lambda number: number > 0, "a positive number")
+
+  @parameterized.parameters(
+      ({"x": 2, "y": 2}, None), ({"x": 2}, None), ({"x": 0}, "x has no rows."),
+      ({"x": 2, "y": 2, "z": 3},
+       "x has 2 rows and z has 3: expected as many in each."))
+  def test_rows(self, counts, message):
+    if message is None:
+      self.assertEqual(2, checks.check_rows(counts))
+    else:
+      with self.assertRaises(ValueError) as caught:
+        checks.check_rows(counts)
+      self.assertEqual(message, str(caught.exception))
 
   def test_folder(self):
     for value in "a/b", b"a/b", pathlib.Path("a", "b"):

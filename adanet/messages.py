@@ -56,3 +56,8 @@ def duration(seconds: float) -> str:
   if hours:
     return f"{hours}:{minutes:02}:{secs:02}"
   return f"{minutes}:{secs:02}"
+
+
+def short_duration(seconds: float) -> str:
+  """Returns less than a minute as "5.25 s", and more as `duration` does."""
+  return f"{seconds:.3g} s" if seconds < 60 else duration(seconds)

@@ -49,6 +49,10 @@ class MessagesTest(parameterized.TestCase):
   def test_duration(self, seconds, text):
     self.assertEqual(text, messages.duration(seconds))
 
+  @parameterized.parameters((5.25, "5.25 s"), (59.9, "59.9 s"), (119.7, "2:00"))
+  def test_short_duration(self, seconds, text):
+    self.assertEqual(text, messages.short_duration(seconds))
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -67,25 +67,12 @@ def read_batch(name: str, batch: Any) -> tuple:
                          "0.")
     if not keras.tree.is_nested(parts[2]):  # Weights for all outputs.
       parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
-  _check_counts(names[0], {
-      key: array for name, part in zip(names, parts)
-      for key, array in name_arrays(name, part).items()})
+  counts = {key: int(array.shape[0]) for name, part in zip(names, parts)
+            for key, array in name_arrays(name, part).items()}
+  if not counts:
+    raise ValueError(f"{names[0]} has no arrays: {_EXPECTED}.")
+  checks.check_rows(counts)
   return tuple(parts)
-
-
-def _check_counts(name, arrays):
-  """Raises a ValueError if arrays have no rows, or different numbers of rows.
-  """
-  if not arrays:
-    raise ValueError(f"{name} has no arrays: {_EXPECTED}.")
-  (first, count), *others = (
-      (key, int(array.shape[0])) for key, array in arrays.items())
-  for key, other in others:
-    if other != count:
-      raise ValueError(f"{first} has {count} rows and {key} has {other}: "
-                       "expected as many.")
-  if not count:
-    raise ValueError(f"{first} has no rows.")
 
 
 def read(name: str, value: Any) -> Any:

@@ -20,6 +20,7 @@ import time
 from typing import Any, NamedTuple
 
 from adanet import interrupts
+from adanet import messages
 from adanet.ensemble_search import data_frame
 from adanet.ensemble_search import files
 
@@ -362,11 +363,6 @@ def _format_number(value):
   return "-" if value is None else f"{value:.4g}"
 
 
-def _format_seconds(secs):
-  return (f"{secs:.1f} s" if secs < 60 else
-          f"{int(secs // 60)}:{secs % 60:02.0f}")
-
-
 class SearchDisplay:
   """Shows how far a search is: a row a network on a terminal, elsewhere lines.
 
@@ -427,7 +423,7 @@ class SearchDisplay:
                f"{self._monitor} "
                f"{_format_number(record.epochs[-1][self._monitor])}",
                f"best {_format_number(record.best_value(self._monitor))}",
-               _format_seconds(record.seconds)]
+               messages.short_duration(record.seconds)]
       if self._verbose == 2:
         self.line("  ".join(cells))
       if record.ended:
@@ -444,7 +440,7 @@ class SearchDisplay:
           f"{key.name}: {self._monitor} "
           f"{_format_number(record.best_value(self._monitor))} at epoch "
           f"{record.best_epoch} of {len(record.epochs)} "
-          f"({record.ended}), {_format_seconds(record.seconds)}")
+          f"({record.ended}), {messages.short_duration(record.seconds)}")
       self._draw(True)
 
   def _draw(self, at_once=False):

@@ -106,9 +106,7 @@ def _candidates_table(record: records.IterationRecord, width: int) -> Any:
 
 
 def _seconds(value: Optional[float]) -> str:
-  if value is None:
-    return ""
-  return f"{value:.3g} s" if value < 60 else messages.duration(value)
+  return "" if value is None else messages.short_duration(value)
 
 
 def _networks_tables(record: records.IterationRecord, width: int) -> List[Any]:

@@ -103,21 +103,8 @@ def named(name: str, value: Structure) -> _Named:
 
 
 def check_rows(arrays: _Named) -> int:
-  """Returns how many rows all arrays have.
-
-  Raises:
-    ValueError: there are none, or not as many in each.
-  """
-  (first, rows), *others = ((name, len(array))
-                            for name, array in arrays.items())
-  for name, count in others:
-    if count != rows:
-      raise ValueError(
-          f"{first} has {rows} rows and {name} has {count}: expected as many "
-          "in each.")
-  if not rows:
-    raise ValueError(f"{first} has no rows.")
-  return rows
+  """Returns how many rows all arrays have, as `checks.check_rows`."""
+  return checks.check_rows({name: len(array) for name, array in arrays.items()})
 
 
 def _dtype(name, array):
