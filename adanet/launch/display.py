@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The display of a job: the lines of its tasks, their events, and failures.
+"""The display of a job: lines and events of the tasks, and failures.
 
 Lines are shown with the name of the task, and kept in files. The events of all
-tasks are shown as one search.
+tasks are shown as a single search.
 """
 
 import collections
@@ -52,7 +52,7 @@ class LineBuffer:
     self._rest = b""
 
   def add(self, data: bytes) -> List[bytes]:
-    """Returns the lines that are complete now, each with its end."""
+    """Returns the complete lines, each with the line end."""
     parts = (self._rest + data).split(b"\n")
     self._rest = parts.pop()
     lines = [part + b"\n" for part in parts]
@@ -62,16 +62,16 @@ class LineBuffer:
     return lines
 
   def end(self) -> List[bytes]:
-    """Returns the last line, if it has no end."""
+    """Returns the last line, if incomplete."""
     rest, self._rest = self._rest, b""
     return [rest] if rest else []
 
 
 def shown_text(line: bytes) -> str:
-  """Returns a line as a terminal shows it at last.
+  """Returns the last state of a line on a terminal.
 
   Args:
-    line: bytes of a program. A carriage return, as progress bars write it,
+    line: bytes of a program. A carriage return, which progress bars write,
       starts the line again.
   """
   text = line.decode("utf-8", "replace").rstrip("\r\n")
@@ -84,7 +84,7 @@ def prefix(task: job_lib.Task) -> str:
 
 
 def columns(task: job_lib.Task) -> int:
-  """Returns how many columns a line of a task has, without its prefix."""
+  """Returns how many columns a line of a task has, without the prefix."""
   width = shutil.get_terminal_size((_COLUMNS, 24)).columns
   return max(width - len(prefix(task)), _MIN_COLUMNS)
 
@@ -98,7 +98,7 @@ def has_color(is_terminal: bool, environment: Mapping[str, str]) -> bool:
 class Output:
   """Shows the lines of all tasks, and keeps them.
 
-  A context manager: it closes its files.
+  A context manager, which closes the files.
   """
 
   def __init__(self, tasks: Sequence[job_lib.Task], log_dir: Optional[str],
@@ -107,7 +107,7 @@ class Output:
 
     Args:
       tasks: all tasks.
-      log_dir: a folder that exists, for a file of each task; None for no files.
+      log_dir: an existing folder, for a file of each task; None for no files.
       warn: prints a line.
 
     Raises:
@@ -146,17 +146,17 @@ class Output:
     return self._paths.get(task)
 
   def last_lines(self, task: job_lib.Task) -> List[str]:
-    """Returns the last lines that a task has printed."""
+    """Returns the last lines of a task."""
     return list(self._last_lines[task])
 
   def add(self, task: job_lib.Task, name: str, line: bytes) -> None:
     """Takes a line.
 
     Args:
-      task: who printed it.
+      task: the task that printed the line.
       name: `STDOUT` or `STDERR`.
-      line: with its end, if it has one. TensorFlow's notices are only kept in
-        the file.
+      line: with the line end, if complete. TensorFlow's notices are only kept
+        in the file.
     """
     if task in self._files:
       try:
@@ -197,8 +197,8 @@ class Display:
 
     Args:
       tasks: all tasks of the job.
-      on_joined: called with a task that takes part, its model_dir, and the
-        number of its training.
+      on_joined: called with a task that takes part, the model_dir, and the
+        number of the training.
       on_working: called with a task that has begun to work.
       warn: prints a line, also of an event.
     """
@@ -223,7 +223,7 @@ class Display:
     """Takes an event of a task.
 
     Args:
-      task: who reports it.
+      task: the task that reports the event.
       line: the event as JSON.
     """
     try:
@@ -242,7 +242,7 @@ class Display:
       self._report(shown)
 
   def lose(self, task: job_lib.Task) -> None:
-    """Takes note that a task has ended, and starts again."""
+    """Shows the loss of a task that starts again."""
     for shown in self._progress.lose(task.name):
       self._report(shown)
 
@@ -253,7 +253,7 @@ class Display:
 
 def failure_message(ended: job_lib.Supervision, output: Output,
             is_network_private: bool) -> Optional[str]:
-  """Says why a job failed: its problem, or the task that failed first.
+  """Returns why a job failed: the problem, or the task that failed first.
 
   Args:
     ended: the `Supervision` of the job, which has ended.
@@ -261,8 +261,8 @@ def failure_message(ended: job_lib.Supervision, output: Output,
     is_network_private: whether the tasks could not reach the Internet.
 
   Returns:
-    The problem; or the task and the last lines that it printed; None if the job
-    did not fail.
+    The problem; or the first failed task and the last lines of the task; None
+    if the job did not fail.
   """
   failures = ended.failures
   if ended.problem or not failures:

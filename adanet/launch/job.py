@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A job: its tasks, their addresses, TF_CONFIG and program.
+"""A job: tasks, addresses, TF_CONFIG and program.
 
-`Supervision` decides on the next step when a task ends. There is no clock and
-no process here: nothing starts.
+`Supervision` decides on the next step when a task ends. The module has no clock
+and no process: nothing starts.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class Task:
 
   Attributes:
     job: "chief", "worker", "ps" or "evaluator".
-    index: which of the tasks with this `job`, from 0.
+    index: the number of the task among the tasks with the same `job`, from 0.
   """
   job: str
   index: int
@@ -60,12 +60,12 @@ def make_tasks(num_workers: int, num_ps: int,
 
 
 class Job(NamedTuple):
-  """All tasks that run one program together.
+  """All tasks that run a program together.
 
   Attributes:
     addresses: "host:port" of each task by `Task.job`, in the order of
       `Task.index`. A kind without tasks is absent. The evaluator has no
-      address: no task sends it anything.
+      address, because no task sends messages to the evaluator.
     has_evaluator: whether the job has an evaluator.
   """
   addresses: Dict[str, List[str]]
@@ -96,7 +96,7 @@ class Job(NamedTuple):
 
 def make_job(num_workers: int, num_ps: int, has_evaluator: bool,
              addresses: List[str]) -> Job:
-  """Gives each task of a job its address.
+  """Returns a job with an address for each task.
 
   Args:
     num_workers: the number of workers beside the chief.
@@ -116,7 +116,7 @@ class Place(NamedTuple):
 
   Attributes:
     job: the whole job.
-    task: the task that this process runs.
+    task: the task of the process.
     job_id: the value of `ADANET_JOB_ID`: the same for all tasks of the job.
   """
   job: Job
@@ -127,7 +127,7 @@ class Place(NamedTuple):
     """Returns the variables that the task's program needs.
 
     Args:
-      model_dir: the folder of the job, or None if the program names it.
+      model_dir: the folder of the job, or None if the program names a folder.
     """
     variables = {
         "ADANET_JOB_ID": self.job_id,
@@ -145,10 +145,10 @@ def command(program: Sequence[str], is_module: bool) -> List[str]:
   Args:
     program: the name of a Python file, another file that can be executed, or a
       module; and its arguments.
-    is_module: whether it is a module.
+    is_module: whether the program is a module.
 
   Raises:
-    ValueError: there is no such file, or it cannot be executed.
+    ValueError: the file does not exist, or cannot be executed.
   """
   name = program[0]
   if is_module:
@@ -170,10 +170,10 @@ def with_model_dir(tf_config: str, model_dir: Optional[str]) -> str:
 
   Args:
     tf_config: as in the environment.
-    model_dir: the folder; None to leave it as it is.
+    model_dir: the folder; None for no change.
 
   Raises:
-    ValueError: it is not JSON of an object.
+    ValueError: `tf_config` is not JSON of an object.
   """
   try:
     value = typed_json.loads(tf_config)
@@ -199,13 +199,13 @@ class Decision(NamedTuple):
 
 
 class Failure(NamedTuple):
-  """A task that failed.
+  """A failed task.
 
   Attributes:
     task: which.
-    returncode: its exit status, or the negative number of its signal.
-    num_restarts: how often it had been started again.
-    has_worked: whether it had ever begun to work.
+    returncode: the exit status, or the negative number of the signal.
+    num_restarts: how often the task had been started again.
+    has_worked: whether the task had ever begun to work.
   """
   task: Task
   returncode: int
@@ -214,11 +214,11 @@ class Failure(NamedTuple):
 
   @property
   def status(self) -> int:
-    """The exit status that a shell would show."""
+    """The exit status in a shell."""
     return exit_status(self.returncode)
 
   def message(self) -> str:
-    """Says how it ended: "exit status 1, after 3 restarts"."""
+    """Returns for example "exit status 1, after 3 restarts"."""
     parts = [how_it_ended(self.returncode)]
     if not self.has_worked:
       parts.append("before it began to work")
@@ -228,7 +228,7 @@ class Failure(NamedTuple):
 
 
 def exit_status(returncode: int) -> int:
-  """Returns the exit status of a process; 128 + n if signal n killed it."""
+  """Returns the exit status of a process; 128 + n after signal n."""
   return 128 - returncode if returncode < 0 else returncode
 
 
@@ -244,7 +244,7 @@ def how_it_ended(returncode: int) -> str:
 
 
 def took_no_part(task: Task) -> str:
-  """Returns a message about a task that ended well, and did nothing."""
+  """Returns a message about a task with exit status 0 that did nothing."""
   return (
       f"{task.name} ended with exit status 0, but took no part in the job: it "
       "never called adanet.train_and_evaluate or adanet.Estimator.train.")
@@ -254,12 +254,12 @@ class Supervision:
   """Decides about the tasks of one job.
 
   Attributes:
-    status: int, the exit status of the job, once it is over.
+    status: int, the exit status of the job after the end.
     is_ending: whether all tasks are asked to end, and nothing is started again.
-    awaits_chief: whether the job was stopped while its chief was starting
+    awaits_chief: whether the job was stopped while the chief was starting
       again. The parameter servers have the steps trained meanwhile, and only
-      the chief can save it. So it works first, and stops then.
-    has_unsaved: whether the job was stopped, and its lost chief never worked
+      the chief can save the steps. So the chief works before stopping.
+    has_unsaved: whether the job was stopped, and the lost chief never worked
       again.
     problem: why the job ended without a failure: a line for the user, or None.
   """
@@ -287,7 +287,7 @@ class Supervision:
 
   @property
   def is_over(self) -> bool:
-    """Whether no task is left that will run again."""
+    """Whether no task will run again."""
     return not self._unfinished
 
   @property
@@ -302,10 +302,10 @@ class Supervision:
 
   @property
   def failures(self) -> List[Failure]:
-    """The failures that ended the job, the first one first; or none.
+    """The failures that ended the job, in the order of time.
 
-    A task that failed, was restarted, and works again is not among them. Tasks
-    fall when another is lost, so the first in time is the one to look at.
+    Failed tasks that work again are left out. A lost task makes other tasks
+    fail, so look at the first failure.
     """
     if not self.is_ending or not self.status:
       return []
@@ -318,12 +318,12 @@ class Supervision:
 
   def joined(self, task: Task, model_dir: str,
              job_number: int = 1) -> None:
-    """A task reports that it takes part.
+    """Handles the report of a task that takes part.
 
     Args:
       task: which.
-      model_dir: the folder of its search, absolute.
-      job_number: the number of this training in the program.
+      model_dir: the folder of the task's search, absolute.
+      job_number: the number of the training in the program.
     """
     folders = self._folders.setdefault(job_number, {})
     folders[task] = model_dir
@@ -335,7 +335,7 @@ class Supervision:
           "RunConfig, and give --model_dir.")
 
   def works(self, task: Task) -> None:
-    """A task reports that it has begun to work."""
+    """Handles the report of a task that has begun to work."""
     self._has_worked.add(task)
     if task.job == CHIEF:
       self.awaits_chief = self.has_unsaved = False
@@ -357,7 +357,7 @@ class Supervision:
     self.status = status
 
   def _took_no_part(self, task):
-    """Returns whether a task never did its work for the job."""
+    """Returns whether a task never worked for the job."""
     return (task not in self._has_worked and
             not any(task in folders for folders in self._folders.values()) and
             task.job != EVALUATOR and not self.is_chief_done)
@@ -367,8 +367,8 @@ class Supervision:
 
     Args:
       task: which.
-      returncode: its exit status, or the negative number of the signal that
-        killed it.
+      returncode: the exit status, or the negative number of the signal that
+        killed the task.
     """
     if not self.is_ending and not returncode and self._took_no_part(task):
       self._give_up(took_no_part(task))

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Kubernetes manifests of a job, and the place of a pod in it.
+"""Kubernetes manifests of a job, and the place of a pod in a job.
 
   adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \
     train.py | kubectl create -f -
@@ -8,7 +8,7 @@
 No operator is needed, only Kubernetes itself (1.33 or later; from 1.29 on as
 beta). Each kind of task is an Indexed Job, and a headless Service gives each
 pod a name that stays when the pod is replaced, such as adanet-ps-0.adanet. The
-command of each pod is adanet-launch: it makes TF_CONFIG from the variables
+command of each pod is adanet-launch, which makes TF_CONFIG from the variables
 ADANET_CLUSTER (the shape, as JSON), ADANET_TASK_TYPE and JOB_COMPLETION_INDEX
 (see `place`), and runs the program (see `pod`).
 
@@ -16,13 +16,13 @@ The end of a pod decides the next step:
 
 - 0: the task is done.
 - 143, 130, or Kubernetes has evicted the pod: the job was stopped, in order.
-  The pod is replaced, and that does not count.
+  The pod is replaced, and `max_restarts` does not count the replacement.
 - `WRONG_PROGRAM`, or the command cannot be run: the Job fails at once.
 - Anything else: the pod is replaced `max_restarts` times, later and later. Then
-  its Job fails.
+  the Job fails.
 
-All pods of one set of manifests have the same ADANET_JOB_ID, which is new each
-time that they are printed.
+All pods of a set of manifests have the same ADANET_JOB_ID, which is new each
+time adanet-launch prints manifests.
 """
 
 import json
@@ -72,9 +72,10 @@ class Spec(NamedTuple):
     name: of the Service; the names of Jobs and pods begin with it.
     namespace: of all objects; None for that of kubectl.
     max_restarts: how often a pod that fails is replaced at most.
-    model_dir: the folder that all tasks see, or None if the program names it.
+    model_dir: the folder that all tasks see, or None if the program names the
+      folder.
     volume_claim: the PersistentVolumeClaim that is mounted at `model_dir`, or
-      None. Its access mode must be ReadWriteMany.
+      None. The access mode must be ReadWriteMany.
     gpus_per_worker: how many GPUs the chief and each worker get.
   """
   image: str
@@ -141,7 +142,7 @@ def new_job_id(name: str) -> str:
 
 
 def manifests(spec: Spec, job_id: str) -> str:
-  """Returns the manifests of a job as JSON: a `List` of its objects.
+  """Returns the manifests of a job as JSON: a `List` of objects.
 
   They are Service, NetworkPolicy and Jobs.
 
@@ -163,7 +164,7 @@ def manifests(spec: Spec, job_id: str) -> str:
 
 
 def commands(spec: Spec) -> Dict[str, str]:
-  """Returns the commands for a job that runs, by their purpose."""
+  """Returns the commands for a running job, by purpose."""
   kubectl = f"kubectl -n {spec.namespace}" if spec.namespace else "kubectl"
   return {
       "Watch": f"{kubectl} get jobs,pods "
@@ -334,7 +335,7 @@ def _container(spec: Spec, job_id: str, kind: str) -> Dict[str, Any]:
 
 
 def in_pod(environ: Mapping[str, str]) -> bool:
-  """Returns whether this process is a pod's, as the manifests start it."""
+  """Returns whether this process runs in a pod of the manifests."""
   return "ADANET_CLUSTER" in environ and "TF_CONFIG" not in environ
 
 

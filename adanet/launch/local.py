@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a job as processes of this machine, until all of them have ended.
+"""Runs a job as processes of this machine, until all processes have ended.
 
-One thread does all of it: it waits for signals, for output and events of tasks,
-and for the times when something is due. So the kernel can kill the tasks when
-this process ends: it does so at the end of the thread that started them.
+One thread waits for signals, for output and events of tasks, and for due times.
+With a single thread, the kernel can kill the tasks when the process ends: the
+kernel kills a task at the end of the thread that started the task.
 """
 
 import functools
@@ -36,7 +36,7 @@ _SECS_BETWEEN_INTERRUPTS = .5
 
 
 class _RunningTask:
-  """A task that runs."""
+  """A running task."""
 
   def __init__(self, task, popen, streams):
     self.task = task
@@ -64,8 +64,8 @@ class LocalJob:
       supervision: decides on the next step when a task ends.
       output: gets the output of tasks.
       report: called with each line that a task writes to the file descriptor
-        ADANET_EVENTS_FD of its environment. It may tell `supervision`.
-      lose: called with each task that has ended, and starts again.
+        ADANET_EVENTS_FD of the environment. May call `supervision`.
+      lose: called with each ended task that starts again.
       warn: prints a line.
     """
     self._command = list(command)
@@ -201,7 +201,7 @@ class LocalJob:
       os.close(fd)
 
   def _close(self, process):
-    """Forgets a process, after reading all that it has printed."""
+    """Forgets a process, after reading all output."""
     for fd in list(process.streams):
       for _ in range(_MAX_READS):
         if fd not in process.streams or not self._read(process, fd):
@@ -213,7 +213,7 @@ class LocalJob:
     del self._processes[process.popen.pid]
 
   def _take_signal(self, number):
-    """Stops the job, or kills it."""
+    """Stops or kills the job."""
     now = time.monotonic()
     if number == processes.PARENT_KILLED:
       self._supervision.stop(128 + signal.SIGKILL)
@@ -240,7 +240,8 @@ class LocalJob:
   def _end_all(self, secs):
     """Asks all tasks to end, and kills them later.
 
-    The tasks that a chief needs to save are not asked while it starts again.
+    While a chief starts again, the tasks that the chief needs to save are not
+    asked.
     """
     now = time.monotonic()
     needed = [task for task in self._supervision.unfinished
@@ -255,7 +256,7 @@ class LocalJob:
         self._end(process, secs)
 
   def _cancel(self, tasks):
-    """Starts these tasks no more."""
+    """Cancels the restart of tasks."""
     for task in list(tasks):
       del self._starts[task]
       self._supervision.ended(task, 0)
@@ -269,7 +270,7 @@ class LocalJob:
       processes.send(process.popen.pid, signal.SIGCONT)
 
   def _take_ended(self):
-    """Takes the children that have ended."""
+    """Handles the children that have ended."""
     while True:
       try:
         # The process id stays taken until all of its session has ended.
@@ -290,7 +291,7 @@ class LocalJob:
         self._decide(process.task, process.popen.returncode)
 
   def _kill_session(self, session):
-    """Kills the processes that an ended task has left."""
+    """Kills the remaining processes of an ended task."""
     end = time.monotonic() + _KILL_SECS
     while time.monotonic() < end:
       left = processes.in_session(session)

@@ -1,20 +1,19 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks of a job get of this machine: GPUs, ports and a network.
+"""GPUs, ports and a network for the tasks of a job on this machine.
 
-The ports are for the servers of a job, without a race. A port that a program
-has chosen and let go may be gone before a server binds it: to another program,
-or to the end of somebody's connection. And a task that is started again needs
-its old port. So each port stays bound as long as the job lives, by a socket
-that does not listen. Linux gives such a port to no program that asks for any
-port. With SO_REUSEADDR on both sockets it lets a server bind it by its number,
-and only one can listen. TensorFlow's servers set it (tried with 1.15, 2.15 and
-2.21).
+Servers of a job get ports without a race. A port that a program has chosen and
+closed may go to another program or connection before a server binds the port.
+And a restarted task needs the port of the first start. So a socket that does
+not listen keeps each port bound as long as the job lives. Linux gives a bound
+port to no program that asks for any port. With SO_REUSEADDR on both sockets,
+Linux lets a server bind the port by number, and only one socket can listen.
+TensorFlow's servers set SO_REUSEADDR (tried with 1.15, 2.15 and 2.21).
 
-The network is private, so that no other user can reach the servers of a job. A
-TensorFlow server runs any graph that it is sent, and listens on all network
-interfaces, whatever address it is given. The only interface of a new network
-namespace is the loopback.
+The network is private, so no other user can reach the servers of a job. A
+TensorFlow server runs any graph, and listens on all network interfaces,
+whatever the address. The only interface of a new network namespace is the
+loopback.
 """
 
 import contextlib
@@ -44,10 +43,10 @@ _IFREQ = "16sh22x"
 
 
 def visible_gpus(environment: Mapping[str, str]) -> List[str]:
-  """Returns the GPUs that this process may use, as CUDA names them.
+  """Returns the GPUs that the process may use, by CUDA's names.
 
   Args:
-    environment: of this process. `CUDA_VISIBLE_DEVICES` decides, if it is set.
+    environment: of the process. `CUDA_VISIBLE_DEVICES` decides, if set.
       Otherwise the driver is asked.
   """
   names = environment.get("CUDA_VISIBLE_DEVICES")
@@ -78,12 +77,12 @@ def gpu_shares(tasks: Sequence[job_lib.Task],
                gpus: Sequence[str]) -> Dict[job_lib.Task, Dict[str, str]]:
   """Divides GPUs among the chief and the workers.
 
-  With enough GPUs each gets its own, the first ones one more if they do not
-  divide. With fewer, they share, and TensorFlow must not take all the memory of
-  a GPU at once. The rest get none.
+  With enough GPUs, no two tasks share a GPU, and the first tasks get the GPUs
+  that remain. With fewer GPUs, tasks share, and TensorFlow must not take all
+  the memory of a GPU at once. Other tasks get no GPU.
 
   Args:
-    tasks: the tasks on this machine.
+    tasks: the tasks on the machine.
     gpus: as `visible_gpus` returns them.
 
   Returns:
@@ -109,7 +108,7 @@ def gpu_shares(tasks: Sequence[job_lib.Task],
 
 
 def use_one_gpu() -> None:
-  """Gives each worker of a process pool a GPU of its own.
+  """Gives each worker of a process pool a separate GPU.
 
   Sets `CUDA_VISIBLE_DEVICES` in each worker before the first task: the first
   worker gets the first GPU that the program may use. If there are more workers
@@ -122,7 +121,7 @@ def use_one_gpu() -> None:
         search.fit(x, y, executor=pool)
 
   Raises:
-    RuntimeError: this process is no worker of a pool.
+    RuntimeError: the process is no worker of a pool.
   """
   # multiprocessing counts its processes from 1, and has no public name for it.
   identity = getattr(multiprocessing.current_process(), "_identity", ())
@@ -139,7 +138,7 @@ def use_one_gpu() -> None:
 
 def gpu_sharing_message(tasks: Sequence[job_lib.Task],
                         gpus: Sequence[str]) -> Optional[str]:
-  """Returns a line that says that tasks share GPUs; None if they do not."""
+  """Returns a line about shared GPUs; None if no tasks share a GPU."""
   count = sum(task.job in job_lib.TRAINS for task in tasks)
   if not gpus or count <= len(gpus):
     return None
@@ -166,7 +165,7 @@ def _write(path, text):
 
 
 def _enter_network():
-  """Moves this process to a new network, or raises OSError."""
+  """Moves the process to a new network, or raises OSError."""
   uid, gid = os.getuid(), os.getgid()
   try:
     # This needs root, but works in a chroot, and keeps all rights of root.
@@ -183,7 +182,7 @@ def _enter_network():
 
 
 def _can_enter_network():
-  """Tries it in a child: half of it cannot be undone."""
+  """Tries `_enter_network` in a child: half of the steps cannot be undone."""
   child = os.fork()
   if not child:
     try:
@@ -195,9 +194,9 @@ def _can_enter_network():
 
 
 def enter_private_network() -> bool:
-  """Moves this process, and all that it starts later, to a private network.
+  """Moves the process and its later children to a private network.
 
-  This process must have no threads yet.
+  The process must have no threads yet.
 
   Returns:
     False if the kernel refuses. Nothing has changed then.

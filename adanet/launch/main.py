@@ -2,32 +2,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """adanet-launch: start all tasks of a search with one command.
 
-A cluster on this machine: a chief, 3 workers beside it, 2 parameter servers,
-and an evaluator. Each task runs train.py, with the TF_CONFIG of its own:
+A cluster on this machine: a chief, 3 more workers, 2 parameter servers, and an
+evaluator. Each task runs train.py, with the TF_CONFIG of the task:
 
   adanet-launch --workers=3 --ps=2 --evaluator train.py --learning_rate=.1
 
-Flags after the program are the program's. It may also be a module, or any file
-that can be executed:
+Flags after the program are the program's. The program may also be a module, or
+any executable file:
 
   adanet-launch --workers=3 --ps=2 -m my_project.train --learning_rate=.1
   adanet-launch --workers=3 --ps=2 ./train.sh
 
-See all tasks before they run: their TF_CONFIG, and the plan of 5 subnetworks:
+Show the TF_CONFIG of each task, and start nothing (adanet-plan shows the plan):
 
-  adanet-launch --workers=3 --ps=2 --subnetworks=5 --dry_run train.py
+  adanet-launch --workers=3 --ps=2 --dry_run train.py
 
-Keep all that the tasks print in files, and name the folder of the search (for
-programs that leave `model_dir` of their RunConfig open):
+Keep the output of the tasks in files, and name the folder of the search (for
+programs with a RunConfig without `model_dir`):
 
   adanet-launch --workers=3 --ps=2 --log_dir=logs --model_dir=model train.py
 
-One task of a cluster with known addresses, started on each machine:
+A task of a cluster with known addresses, started on each machine:
 
   TF_CONFIG="$(cat task.json)" adanet-launch train.py
 
-Slurm: each process of srun is a task. With 6 of them and these flags: a chief,
-2 workers, 2 parameter servers, and an evaluator:
+Slurm: each process of srun is a task. Here 6 processes are a chief, 2 workers,
+2 parameter servers, and an evaluator:
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 --evaluator train.py
 
@@ -37,40 +37,41 @@ the program:
   adanet-launch --scheduler=kubernetes --image=IMAGE --workers=3 --ps=2 \\
       --model_dir=/model --volume_claim=CLAIM train.py | kubectl create -f -
 
---scheduler says how a job runs. Without it the environment decides, and a line
-says how: "task" if TF_CONFIG is set, or in a pod of these manifests; "slurm" in
-a process of srun; otherwise "local". If --workers, --ps or --evaluator describe
-a cluster, TF_CONFIG is not used. A flag that would have no effect is refused.
+--scheduler says how a job runs. Without --scheduler, the environment decides,
+and a line shows the choice: "task" if TF_CONFIG is set, or in a pod of the
+printed manifests; "slurm" in a process of srun; otherwise "local". If
+--workers, --ps or --evaluator describe a cluster, TF_CONFIG is not used. A flag
+without effect is an error.
 
-When a task fails: If it has an error before it begins to work (such as a typing
-error in train.py), the job ends at once. A task that was killed, or that failed
-after it had begun to work, starts again after 1, 2, 4, ... seconds, at most
+When a task fails: If the task fails before working (such as by a typing error
+in train.py), the job ends at once. A task that was killed, or that failed after
+starting to work, starts again after 1, 2, 4, ... seconds, at most
 --max_restarts times. Then the job ends, and the last lines of the task that
 failed first are printed. When the chief is done, the other tasks have 60
 seconds to end by themselves.
 
-Ctrl-C, SIGTERM and SIGHUP ask all tasks to end, and kill them after 10 seconds;
-after 60 if the chief is starting again, which saves first the steps that the
-workers have trained meanwhile. A second Ctrl-C kills them at once. Nothing
-outlives adanet-launch. The processes of a task end with it, so a shell script
-should `exec` its program.
+Ctrl-C, SIGTERM and SIGHUP ask all tasks to end, and kill the tasks after 10
+seconds. If the chief is starting again, the tasks have 60 seconds, because the
+chief first saves the steps that the workers have trained meanwhile. A second
+Ctrl-C kills all tasks at once. No process outlives adanet-launch. The processes
+of a task end with the task, so a shell script should `exec` the program.
 
-The tasks have a network of their own, where the kernel allows it: a TensorFlow
-server runs any graph for anyone who can reach it. Programs that load data from
-the Internet need --noprivate_network.
+The tasks have a private network, where the kernel allows it, because a
+TensorFlow server runs any graph for anyone with access to its port. Programs
+that load data from the Internet need --noprivate_network.
 
-Each task finds in its environment: TF_CONFIG; ADANET_JOB_ID, the same for all
-tasks of a job; ADANET_EVENTS_FD, where it reports its progress; its share of
+The environment of each task has TF_CONFIG; ADANET_JOB_ID, the same for all
+tasks of a job; ADANET_EVENTS_FD, a file descriptor for progress reports; the task's share of
 the GPUs in CUDA_VISIBLE_DEVICES; COLUMNS; TF_CPP_MIN_LOG_LEVEL (default: 2).
 
-Exit codes: 0 for success; 2 for bad flags, with one line on standard error; 128
-+ n if signal n stopped the job; otherwise that of the task that failed first.
+Exit codes: 0 for success; 2 for bad flags, with a line on standard error; 128 +
+n if signal n stopped the job; otherwise the exit code of the task that failed
+first.
 """
 
 import contextlib
 import os
 import shlex
-import subprocess
 import sys
 from typing import Dict, Iterator, NoReturn, Optional, Sequence
 
@@ -118,19 +119,13 @@ _PRIVATE_NETWORK = flags.DEFINE_boolean(
     "of their own, without a way out or in, if the kernel allows it.",
     flag_values=_COMMAND.flags)
 _DRY_RUN = flags.DEFINE_boolean(
-    "dry_run", False, "Print the TF_CONFIG of each task, and with "
-    "--subnetworks the plan. Start nothing.", flag_values=_COMMAND.flags)
-_SUBNETWORKS = _COMMAND.define_integer(
-    "subnetworks", None, "For --dry_run: number of subnetworks in the "
-    "iteration.", 1)
-_STRATEGY = flags.DEFINE_string(
-    "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
+    "dry_run", False, "Print the TF_CONFIG of each task. Start nothing.",
     flag_values=_COMMAND.flags)
 scheduler_lib.define_flags(_COMMAND.flags)
 
 
 def _check_folders() -> None:
-  """Raises `BadInput` for a flag of a folder that is given without one."""
+  """Raises `BadInput` for an empty --model_dir or --log_dir."""
   for flag in _MODEL_DIR, _LOG_DIR:
     if flag.value is not None:
       with _errors_of_user():
@@ -138,7 +133,7 @@ def _check_folders() -> None:
 
 
 def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
-  """Returns the absolute path of the folder that a flag names; makes it."""
+  """Makes the folder of a flag; returns the absolute path."""
   if flag.value is None:
     return None
   path = os.path.abspath(os.path.expanduser(flag.value))
@@ -152,14 +147,14 @@ def _make_folder(flag: flags.FlagHolder) -> Optional[str]:
 
 
 def _model_dir() -> Optional[str]:
-  """Returns --model_dir, absolute if it is on this machine."""
+  """Returns --model_dir, absolute unless a URL."""
   if _MODEL_DIR.value is None or "://" in _MODEL_DIR.value:
     return _MODEL_DIR.value
   return os.path.abspath(os.path.expanduser(_MODEL_DIR.value))
 
 
 def _common_environment() -> Dict[str, str]:
-  """Returns the environment that all tasks have in common."""
+  """Returns the common environment of all tasks."""
   environment = dict(os.environ, PYTHONUNBUFFERED="1")
   environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
   if _MODEL_DIR.value is not None:
@@ -186,7 +181,7 @@ def _environments(job: job_lib.Job) -> Dict[job_lib.Task, Dict[str, str]]:
 
 @contextlib.contextmanager
 def _held_job() -> Iterator[job_lib.Job]:
-  """Yields the job on this machine, whose ports nobody else gets meanwhile."""
+  """Yields the job on this machine; holds the ports meanwhile."""
   workers, ps = _CLUSTER.workers.value, _CLUSTER.ps.value
   with machine.held_ports(1 + workers + ps) as ports:
     yield job_lib.make_job(workers, ps, _CLUSTER.evaluator.value, [
@@ -194,7 +189,7 @@ def _held_job() -> Iterator[job_lib.Job]:
 
 
 def _why_network_is_open() -> Optional[str]:
-  """Returns why the tasks need the network of this machine, if they do."""
+  """Returns why the tasks need the network of this machine, or None."""
   if not _PRIVATE_NETWORK.value:
     return "--noprivate_network"
   path = _MODEL_DIR.value or ""
@@ -207,7 +202,8 @@ def _why_network_is_open() -> Optional[str]:
 def _errors_of_user(in_step: bool = False) -> Iterator[None]:
   """Raises `BadInput` for errors of the user.
 
-  With `in_step`, all processes of srun find the error, and the first shows it.
+  With `in_step`, all processes of srun find the error, and the first process
+  shows the error.
   """
   try:
     yield
@@ -225,7 +221,7 @@ def _say_choice(why: Optional[str], scheduler: str) -> None:
 
 
 def _run_local(command: Sequence[str], why: Optional[str]) -> int:
-  """Runs the job on this machine; returns its exit status."""
+  """Runs the job on this machine; returns the exit status."""
   _CLUSTER.check_servers()
   log_dir = _make_folder(_LOG_DIR)
   _say_choice(why, scheduler_lib.LOCAL)
@@ -285,12 +281,12 @@ def _run_task(command: Sequence[str], why: Optional[str]) -> int:
           os.environ["TF_CONFIG"], _model_dir())
   if _DRY_RUN.value:
     print("TF_CONFIG=" + shlex.quote(tf_config))
-    return _show_plan(tf_config)
+    return 0
   _become(command, {"TF_CONFIG": tf_config})
 
 
 def _become(command: Sequence[str], variables: Dict[str, str]) -> NoReturn:
-  """Becomes a task with these variables beside the common ones."""
+  """Becomes a task with additional variables in the environment."""
   os.execvpe(
       command[0], list(command), dict(_common_environment(), **variables))
 
@@ -309,7 +305,7 @@ def _run_slurm_task(command: Sequence[str], why: Optional[str]) -> int:
 
 
 def _run_pod(command: Sequence[str]) -> int:
-  """Runs the task of this Kubernetes pod; returns its exit status."""
+  """Runs the task of this Kubernetes pod; returns the exit status."""
   try:
     with _errors_of_user():
       return pod.run(
@@ -331,26 +327,11 @@ def _print_manifests(program: Sequence[str]) -> int:
 
 
 def _show_job(job: job_lib.Job) -> int:
-  """Prints the TF_CONFIG of each task, and the plan as `_show_plan` does."""
+  """Prints the TF_CONFIG of each task; returns the exit status."""
   for task in job.tasks():
     tf_config = job.tf_config(task, _model_dir())
     print(f"# {task.name}\nTF_CONFIG={shlex.quote(tf_config)}")
-  return _show_plan(job.tf_config(job.tasks()[0]))
-
-
-def _show_plan(tf_config: str) -> int:
-  """Prints the plan of a task's cluster, if --subnetworks is given."""
-  if _SUBNETWORKS.value is None:
-    return 0
-  command = [sys.executable, "-m", "adanet.distributed.plan",
-             "--tf_config=-", f"--subnetworks={_SUBNETWORKS.value}"]
-  if _STRATEGY.value is not None:
-    command.append("--strategy=" + _STRATEGY.value)
-  print(flush=True)
-  return subprocess.run(
-      command, check=False, input=tf_config.encode(), env=dict(
-          os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-  ).returncode
+  return 0
 
 
 def _run(program: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the task of a Kubernetes pod, as the first process of its container."""
+"""Runs the task of a Kubernetes pod, as the first process of a container."""
 
 import os
 import signal
@@ -22,13 +22,13 @@ _NAMES_PAUSE_SECS = 1.
 
 
 class PodStopped(BaseException):
-  """The pod was asked to stop before its program ran.
+  """The pod was asked to stop before the program ran.
 
-  Like KeyboardInterrupt it comes at any moment, so it is no Exception: logging,
-  for example, goes on after an Exception.
+  No Exception, because the signal comes at any moment, as for
+  KeyboardInterrupt: logging, for example, goes on after an Exception.
 
   Attributes:
-    status: int, the exit status for that.
+    status: int, the exit status of the pod.
   """
 
   def __init__(self, number: int):
@@ -40,8 +40,8 @@ def wait_for_names(job: job_lib.Job,
                    timeout_secs: float = _NAMES_TIMEOUT_SECS) -> None:
   """Waits until the names of all pods of a job resolve.
 
-  A pod has no name before it has an address, and to TensorFlow and the runtime
-  of a task a name that does not resolve is an error.
+  A pod without an address has no name, and a name that does not resolve is an
+  error in TensorFlow and in the runtime of a task.
 
   Args:
     job: the job.
@@ -84,10 +84,10 @@ def _resolves(name: str, address: str) -> bool:
 def run(command: Sequence[str], environ: Mapping[str, str],
         warn: Callable[[str], None], model_dir: Optional[str] = None,
         wait: Callable[[job_lib.Job], None] = wait_for_names) -> int:
-  """Runs the program of this pod's task to its end.
+  """Runs the program of the pod's task to the end.
 
-  It passes SIGTERM and SIGINT on, because the kernel does not end the first
-  process of a container with them.
+  Passes SIGTERM and SIGINT to the program, because the kernel does not end the
+  first process of a container by signals.
 
   Args:
     command: the program and its arguments.
@@ -97,9 +97,9 @@ def run(command: Sequence[str], environ: Mapping[str, str],
     wait: returns when the program can start.
 
   Returns:
-    The exit status of the pod: that of the program, 128 + n if signal n ended
-    it. `kubernetes.WRONG_PROGRAM` if it failed before it got to work, the first
-    time that this task was started; and if it took no part in the job.
+    The exit status of the pod: the status of the program, or 128 + n if signal
+    n ended the program. `kubernetes.WRONG_PROGRAM` if the program took no part
+    in the job, or failed at the first start of the task before working.
 
   Raises:
     ValueError: a variable of the environment is absent or wrong.
@@ -142,7 +142,8 @@ def run(command: Sequence[str], environ: Mapping[str, str],
 
 
 class _Signals:
-  """SIGTERM and SIGINT: they end a wait, and later go to the program."""
+  """Lets SIGTERM and SIGINT end a wait, and later passes both to the program.
+  """
 
   def __init__(self):
     self._popen = None
@@ -176,11 +177,11 @@ class _Signals:
 
 
 class _Events:
-  """Shows the reports of the program, until it ends.
+  """Shows the reports of the program until the end.
 
   Attributes, to be read after `finish`:
     has_joined: whether the program took part in the job.
-    has_worked: whether it has got to work.
+    has_worked: whether the program has begun to work.
   """
 
   def __init__(self, fd, task, warn):
@@ -205,6 +206,6 @@ class _Events:
           display.add(self._task, line.rstrip("\n"))
 
   def finish(self) -> None:
-    """Waits until all that the program reported is read."""
+    """Waits until all reports of the program are read."""
     # A process that the program started may still have the pipe.
     self._thread.join(1.)

@@ -1,13 +1,12 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Process trees on Linux: who descends from whom, and how they end together.
+"""Process trees on Linux: find descendants, and end processes together.
 
-`run_guarded` runs a function in a child process, and nothing that the function
-starts outlives the child. Each of the two processes watches the other. If the
-child ends, the parent kills the child's remaining processes. If the parent is
-killed, the child gets SIGUSR1, and must kill all at once. Tasks of the child
-die with it (see `end_with_parent`), so they end even if both are killed
-together.
+`run_guarded` runs a function in a child process, and no process that the
+function starts outlives the child. If the child ends, the parent kills the
+child's remaining processes. If the parent is killed, the child gets SIGUSR1,
+and must kill all tasks at once. Tasks die with the child (see
+`end_with_parent`), so tasks end even if parent and child are killed together.
 """
 
 import ctypes
@@ -40,11 +39,11 @@ class _ProcessIds(NamedTuple):
 
 
 def call_c(name: str, *args: Any) -> None:
-  """Calls a function of the C library that returns -1 if it fails.
+  """Calls a function of the C library that returns -1 for a failure.
 
   Args:
     name: of the function.
-    *args: its arguments.
+    *args: the arguments.
 
   Raises:
     OSError: the function failed.
@@ -55,16 +54,16 @@ def call_c(name: str, *args: Any) -> None:
 
 
 def adopt_orphans() -> None:
-  """Makes this process the parent of descendants when their parent ends."""
+  """Makes this process the parent of descendants that lose their parent."""
   call_c("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def end_with_parent(parent: int, number: int) -> None:
-  """Lets the kernel signal this process when its parent ends, however it ends.
+  """Lets the kernel signal this process at any end of the parent.
 
   Args:
-    parent: the process id of the parent; if it has ended already, the signal
-      comes now.
+    parent: the process id of the parent. If the parent has ended already, the
+      signal comes now.
     number: of the signal.
   """
   call_c("prctl", _PR_SET_PDEATHSIG, number, 0, 0, 0)
@@ -76,7 +75,7 @@ def end_with_program() -> None:
   """Lets a worker of a process pool end with the program.
 
   By default, the workers of a killed program stay, idle, with the memory of
-  TensorFlow. With this initializer, the workers end within a second, also while
+  TensorFlow. With this initializer, the workers end within a second, even while
   the workers train. The next `train` resumes from the last checkpoints.
   `adanet.use_one_gpu` includes this function. For example::
 
@@ -85,7 +84,7 @@ def end_with_program() -> None:
         search.fit(x, y, executor=pool)
 
   Raises:
-    RuntimeError: this process is no worker of a pool.
+    RuntimeError: the process is no worker of a pool.
   """
   # Not the process's parent, which may be a server of forks.
   program = getattr(multiprocessing.current_process(), "_parent_pid", None)
@@ -106,7 +105,7 @@ def end_with_program() -> None:
 
 
 def _read(pid: int) -> Optional[_ProcessIds]:
-  """Returns the kernel's record of a process; None if it has ended."""
+  """Returns the kernel's record of a process; None for an ended process."""
   try:
     with open(f"/proc/{pid}/stat", "rb") as f:
       # The name of the program, in parentheses, may have any character.
@@ -126,7 +125,7 @@ def has_ended(pid: int) -> bool:
 
 
 def _living() -> Iterator[_ProcessIds]:
-  """Yields all processes that have not ended."""
+  """Yields all running processes."""
   for name in os.listdir("/proc"):
     process = _read(int(name)) if name.isdigit() else None
     if process is not None:
@@ -134,7 +133,7 @@ def _living() -> Iterator[_ProcessIds]:
 
 
 def descendants(pid: int) -> Set[int]:
-  """Returns the process ids of all that descend from a process."""
+  """Returns the process ids of all descendants of a process."""
   children: dict = {}
   for process in _living():
     children.setdefault(process.parent, []).append(process.pid)
@@ -148,12 +147,12 @@ def descendants(pid: int) -> Set[int]:
 
 
 def in_session(session: int) -> List[int]:
-  """Returns the process ids of all that belong to a session."""
+  """Returns the process ids of a session."""
   return [p.pid for p in _living() if p.session == session]
 
 
 def send(pid: int, number: int) -> None:
-  """Sends a signal to a process that may have ended."""
+  """Sends a signal to a process, unless the process has ended."""
   try:
     os.kill(pid, number)
   except ProcessLookupError:
@@ -161,7 +160,7 @@ def send(pid: int, number: int) -> None:
 
 
 def reap() -> None:
-  """Forgets the children of this process that have ended."""
+  """Reaps the ended children of this process."""
   try:
     while os.waitpid(-1, os.WNOHANG)[0]:
       pass
@@ -170,16 +169,16 @@ def reap() -> None:
 
 
 def kill_descendants(timeout_secs: float) -> Set[int]:
-  """Kills all that descend from this process, and waits for their end.
+  """Kills all descendants of this process, and waits until they have ended.
 
-  This process must have adopted its orphans.
+  The process must have called `adopt_orphans`.
 
   Args:
     timeout_secs: how long to wait at most.
 
   Returns:
-    The process ids of the remaining ones: the kernel does not end a process
-    that waits for a broken disk.
+    The process ids of the remaining descendants: the kernel does not end a
+    process that waits for a broken disk.
   """
   end = time.monotonic() + timeout_secs
   while True:
@@ -195,7 +194,7 @@ def kill_descendants(timeout_secs: float) -> Set[int]:
 def stop_signals() -> frozenset:
   """Returns the signals that ask a job to stop.
 
-  SIGHUP is none of them if `nohup` has started this program.
+  SIGHUP is left out if `nohup` has started the program.
   """
   signals = {signal.SIGINT, signal.SIGTERM}
   if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -204,7 +203,7 @@ def stop_signals() -> frozenset:
 
 
 def _run_child(function, parent):
-  """Runs the function in the child; returns its exit status."""
+  """Runs the function in the child; returns the exit status."""
   try:
     # The child may not get the Ctrl-C of a terminal twice.
     os.setsid()
@@ -226,7 +225,7 @@ def _run_child(function, parent):
 
 
 def _wait(child, signals):
-  """Hands signals on to the child until it ends; returns its wait status."""
+  """Passes signals to the child until the end; returns the wait status."""
   while True:
     number = signal.sigwait(signals | {signal.SIGCHLD})
     if number != signal.SIGCHLD:
@@ -237,16 +236,16 @@ def _wait(child, signals):
 
 
 def run_guarded(function: Callable[[], int]) -> int:
-  """Runs a function in a child process, and ends all that it has started.
+  """Runs a function in a child process, and ends all processes it started.
 
-  This process must have no threads yet.
+  The calling process must have no threads yet.
 
   Args:
-    function: returns an exit status. It gets the signals of this process, and
-      `PARENT_KILLED`.
+    function: returns an exit status. The function gets the signals of the
+      calling process, and `PARENT_KILLED`.
 
   Returns:
-    The exit status of the function; 128 + n if signal n ended it.
+    The exit status of the function; 128 + n if signal n ended the function.
   """
   signals = stop_signals()
   for stream in (sys.stdout, sys.stderr):

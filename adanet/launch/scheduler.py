@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who starts the tasks of a job: the values of --scheduler, and their flags."""
+"""Ways to start the tasks of a job: the values of --scheduler, and flags."""
 
 from typing import Callable, Mapping, Sequence, Tuple
 
@@ -17,10 +17,8 @@ ALL = (LOCAL, SLURM, KUBERNETES, TASK)
 # The flags that not all of them use.
 _USERS = dict.fromkeys(("workers", "ps", "evaluator"),
                        (LOCAL, SLURM, KUBERNETES))
-_USERS.update(dict.fromkeys(("dry_run", "subnetworks", "strategy"),
-                            (LOCAL, SLURM, TASK)))
 _USERS.update(dict.fromkeys(("log_dir", "private_network"), (LOCAL,)))
-_USERS.update(max_restarts=(LOCAL, KUBERNETES))
+_USERS.update(dry_run=(LOCAL, SLURM, TASK), max_restarts=(LOCAL, KUBERNETES))
 _USERS.update(dict.fromkeys(
     ("image", "name", "namespace", "volume_claim", "gpus_per_worker"),
     (KUBERNETES,)))
@@ -31,8 +29,8 @@ def choose(environ: Mapping[str, str],
   """Returns the scheduler for an environment, and the reason as a few words.
 
   Args:
-    environ: the environment of this process.
-    is_given: says whether any of the flags with these names is given.
+    environ: the environment of the process.
+    is_given: returns whether any flag of several names is given.
   """
   is_cluster = is_given("workers", "ps", "evaluator")
   if not is_cluster:
@@ -53,10 +51,10 @@ def choose(environ: Mapping[str, str],
 
 
 def check_flags(scheduler: str, is_given: Callable[..., bool]) -> None:
-  """Raises ValueError, in one line, for a flag that would have no effect.
+  """Raises ValueError for a flag without effect.
 
   Args:
-    scheduler: one of `ALL`.
+    scheduler: a value of `ALL`.
     is_given: as for `choose`.
   """
   for name, users in _USERS.items():
@@ -64,14 +62,10 @@ def check_flags(scheduler: str, is_given: Callable[..., bool]) -> None:
       expected = ", ".join(users[:-1]) + " or " * (len(users) > 1) + users[-1]
       raise ValueError(f"--{name}: expected --scheduler={expected}, got "
                        f"--scheduler={scheduler}.")
-  for name, needed in (("subnetworks", "dry_run"),
-                       ("strategy", "subnetworks")):
-    if is_given(name) and not is_given(needed):
-      raise ValueError(f"--{name}: expected --{needed} too.")
 
 
 def define_flags(flag_values: flags.FlagValues) -> None:
-  """Defines the flags that are for Kubernetes only.
+  """Defines the flags for Kubernetes.
 
   Args:
     flag_values: gets them.
@@ -96,7 +90,7 @@ def define_flags(flag_values: flags.FlagValues) -> None:
 
 def kubernetes_spec(flag_values: flags.FlagValues,
                     program: Sequence[str]) -> kubernetes.Spec:
-  """Returns the content of the manifests that the flags ask for.
+  """Returns the content of the manifests, from the flags.
 
   Args:
     flag_values: all flags of adanet-launch, parsed.

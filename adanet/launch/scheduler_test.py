@@ -39,11 +39,11 @@ class SchedulerTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("local", "workers ps evaluator max_restarts log_dir private_network "
-       "dry_run subnetworks strategy"),
-      ("slurm", "workers ps evaluator dry_run subnetworks strategy"),
+       "dry_run"),
+      ("slurm", "workers ps evaluator dry_run"),
       ("kubernetes", "workers ps evaluator max_restarts image name namespace "
        "volume_claim gpus_per_worker"),
-      ("task", "dry_run subnetworks strategy"))
+      ("task", "dry_run"))
   def test_flags_that_are_used(self, name, flags):
     scheduler.check_flags(name, _is_given("model_dir module " + flags))
 
@@ -55,10 +55,7 @@ class SchedulerTest(parameterized.TestCase):
       ("kubernetes", "log_dir", "--log_dir: expected --scheduler=local, got "
        "--scheduler=kubernetes."),
       ("task", "workers", "--workers: expected --scheduler=local, slurm or "
-       "kubernetes, got --scheduler=task."),
-      ("local", "subnetworks", "--subnetworks: expected --dry_run too."),
-      ("local", "dry_run strategy",
-       "--strategy: expected --subnetworks too."))
+       "kubernetes, got --scheduler=task."))
   def test_flags_that_are_not_used(self, name, flags, message):
     with self.assertRaises(ValueError) as raised:
       scheduler.check_flags(name, _is_given(flags))

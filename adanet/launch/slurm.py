@@ -4,27 +4,28 @@
 
   srun --nodes=3 --ntasks=6 adanet-launch --ps=2 train.py
 
-Each process that srun starts is one task, and all agree on the whole job
-without talking to each other:
+Each process that srun starts is a task, and all processes agree on the whole
+job without messages:
 
 - Rank 0 is the chief.
-- The parameter servers go from the last node to the first, one a node and then
-  again, always on the last free rank of a node. A parameter server's network
-  link limits a job first, so they share as few links as possible. With
-  `srun --distribution=cyclic` these are the last ranks.
-- The evaluator is the last of the other ranks.
-- The rest are workers, in the order of their ranks.
+- The parameter servers go from the last node to the first, one per node and
+  then again, always on the last free rank of a node. A parameter server's
+  network link limits a job first, so parameter servers share as few links as
+  possible. With `srun --distribution=cyclic`, the last ranks are the parameter
+  servers.
+- The evaluator is the last remaining rank.
+- All other ranks are workers, in the order of the ranks.
 
-The hosts are the names of the nodes, which must resolve on each node. A port is
-one that Slurm has reserved for the step, if it has (`MpiParams=ports=...` in
-slurm.conf). Otherwise it is a base that follows from the ids of the job and the
-step, plus the rank: tasks never share a port, even if nodes share a machine,
-and jobs with ids near each other use ports far from each other.
+The hosts are the names of the nodes, which must resolve on each node. The ports
+are the ports that Slurm has reserved for the step (`MpiParams=ports=...` in
+slurm.conf). Without reserved ports, a port is the rank plus a base, computed
+from the ids of the job and the step: tasks never share a port, even if nodes
+share a machine, and jobs with similar ids use ports far from each other.
 
-If one task of a step fails, Slurm lets the rest run: use `srun
+If a task of a step fails, Slurm lets the other tasks run: use `srun
 --kill-on-bad-exit`. A job that Slurm starts again (`sbatch --requeue`) resumes
-from its last checkpoint. It is another job to AdaNet: all its tasks are new,
-and must not believe an earlier message of the chief.
+from the last checkpoint. For AdaNet, the restarted job is a different job: all
+tasks are new, and must not believe an earlier message of the chief.
 """
 
 import itertools
@@ -52,17 +53,17 @@ NEEDS_SRUN = (
 
 
 class LayoutError(ValueError):
-  """Slurm runs other tasks on this node than the other nodes believe."""
+  """Slurm runs different tasks on this node than other nodes believe."""
 
 
 def in_step(environ: Mapping[str, str]) -> bool:
-  """Returns whether srun has started this process, or one of its parents."""
+  """Returns whether srun has started this process or an ancestor."""
   # A batch script has a SLURM_PROCID too.
   return "SLURM_STEP_ID" in environ and "SLURM_PROCID" in environ
 
 
 def lacks_srun(environ: Mapping[str, str]) -> bool:
-  """Returns whether Slurm gave room for several tasks that srun must start.
+  """Returns whether srun must start several tasks in the job of Slurm.
 
   Args:
     environ: the environment of a batch script, of the shell of salloc, or of
@@ -87,12 +88,12 @@ def is_alone(environ: Mapping[str, str]) -> bool:
 def place(environ: Mapping[str, str], num_ps: int,
           has_evaluator: bool,
           num_workers: Optional[int] = None) -> job_lib.Place:
-  """Returns which task of which job this process is.
+  """Returns the task of the process, and the job.
 
   Args:
-    environ: the environment of a process that srun has started.
+    environ: the environment of a process of srun.
     num_ps: the number of parameter servers.
-    has_evaluator: whether one process is the evaluator.
+    has_evaluator: whether a process is the evaluator.
     num_workers: how many workers beside the chief the user expects; None for
       all other processes.
 
@@ -139,7 +140,7 @@ def place(environ: Mapping[str, str], num_ps: int,
 
 
 def job_id(environ: Mapping[str, str]) -> str:
-  """Returns the `ADANET_JOB_ID` of a step: another one for each start."""
+  """Returns the `ADANET_JOB_ID` of a step, different for each start."""
   return "slurm-{}.{}-{}".format(
       _get(environ, "SLURM_JOB_ID"), _get(environ, "SLURM_STEP_ID"),
       environ.get("SLURM_RESTART_COUNT", "0"))
@@ -202,7 +203,7 @@ def expand_nodes(node_list: str) -> List[str]:
     node_list: for example "n[1-3,07],gpu-a01".
 
   Raises:
-    ValueError: it is not a list of nodes.
+    ValueError: `node_list` is not a list of nodes.
   """
   names: List[str] = []
   items = _NODE_LIST_ITEM.findall(node_list)
@@ -229,7 +230,7 @@ def _expand_ranges(ranges: str, node_list: str) -> List[str]:
 
 
 def _ranges(text: str) -> Optional[List[Tuple[range, int]]]:
-  """Returns each range of "1-3,07", and the digits of its first number."""
+  """Returns each range of "1-3,07", and the digits of the first number."""
   matches = [_RANGE.fullmatch(item) for item in text.split(",")]
   if None in matches:
     return None
@@ -244,7 +245,7 @@ def expand_tasks_per_node(tasks_per_node: str) -> List[int]:
     tasks_per_node: for example "2(x3),1".
 
   Raises:
-    ValueError: it is not such a list.
+    ValueError: `tasks_per_node` is not such a list.
   """
   counts: List[int] = []
   for item in tasks_per_node.split(","):
@@ -261,11 +262,11 @@ def distribute(counts: Sequence[int], distribution: str,
 
   Args:
     counts: the number of tasks of each node.
-    distribution: the value of SLURM_DISTRIBUTION, "" if it has none.
+    distribution: the value of SLURM_DISTRIBUTION, "" for no value.
     plane_size: the value of SLURM_DIST_PLANESIZE.
 
   Raises:
-    ValueError: the variables of a task do not tell this distribution.
+    ValueError: the variables of a task do not explain the distribution.
   """
   # The part behind the first colon or comma is about sockets and cores.
   among_nodes = re.split("[:,]", distribution)[0]
@@ -301,7 +302,7 @@ def _nodes_of_ranks(environ: Mapping[str, str]) -> List[int]:
 
 def _check_own_node(environ: Mapping[str, str],
                     nodes_of_ranks: Sequence[int]) -> None:
-  """Raises LayoutError if Slurm says something else about this node."""
+  """Raises LayoutError if Slurm describes this node differently."""
   node = _number(environ, "SLURM_NODEID")
   ranks = [rank for rank, of in enumerate(nodes_of_ranks) if of == node]
   said = environ.get("SLURM_GTIDS", "")
@@ -320,7 +321,7 @@ def _check_own_node(environ: Mapping[str, str],
 
 def _ports(environ: Mapping[str, str],
            nodes_of_ranks: Sequence[int]) -> List[int]:
-  """Returns a port for each rank: no two on one node are equal."""
+  """Returns a port for each rank: different ports on each node."""
   num_ranks = len(nodes_of_ranks)
   reserved = _reserved_ports(environ)
   if len(reserved) >= num_ranks:
