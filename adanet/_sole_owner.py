@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses an `adanet` that two installed distributions have mixed.
 
-AdaNet of 2019 has the same import package. In one folder, the later
-installation overwrites files of the earlier one without a warning. The folder
-then holds a mix of both.
+AdaNet of 2019 has the same import package. The later installation overwrites
+files of the earlier installation without a warning. The folder then holds a mix
+of both.
 """
 
 import os
@@ -15,10 +15,10 @@ _THEIRS = "core/estimator.py"
 
 
 def check():
-  """Checks that AdaNet of 2019 has no files in this folder.
+  """Checks that AdaNet of 2019 has no files in the folder.
 
   Raises:
-    ImportError: it has.
+    ImportError: AdaNet has files in the folder.
   """
   folder = os.path.dirname(os.path.abspath(__file__))
   if not os.path.exists(os.path.join(folder, _THEIRS)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of a package that are imported at their first use (PEP 562)."""
+"""Imports the modules of a package at the first use (PEP 562)."""
 
 import importlib
 from typing import Any, Callable
@@ -10,9 +10,8 @@ def importer(package: str, *names: str) -> Callable[[str], Any]:
   """Returns the `__getattr__` of a package.
 
   Args:
-    package: str, its whole name.
-    *names: str, its modules and packages that are attributes without an import
-      of their own.
+    package: str, the full name.
+    *names: str, the modules and packages that are attributes without an import.
   """
 
   def import_at_first_use(name):

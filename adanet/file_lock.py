@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files that one process at a time has: a lock of the kernel (flock).
+"""Files for a single process at a time: a lock of the kernel (flock).
 
-The kernel releases the lock when the process dies. The file says who has it.
+The kernel releases the lock when the process dies. The file names the owner.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _IN_USE = frozenset([errno.EACCES, errno.EAGAIN])
 
 
 class InUseError(RuntimeError):
-  """Another process, or another thread of this process, has the lock."""
+  """Another process, or another thread of the process, has the lock."""
 
 
 class _Owner(NamedTuple):
@@ -36,7 +36,7 @@ class _Owner(NamedTuple):
 
 
 class Lock:
-  """A file that this process has locked, until `release`."""
+  """A file that the process has locked, until `release`."""
 
   def __init__(self, fd: Optional[int]) -> None:
     """`fd` is None on a file system without locks."""
@@ -47,7 +47,7 @@ class Lock:
 
   @property
   def is_held(self) -> bool:
-    """Whether this process has the lock, and is no child of that process."""
+    """Whether this process has the lock; False in a forked child."""
     return self._fd is not None
 
   def _close(self):
@@ -56,7 +56,7 @@ class Lock:
       os.close(fd)
 
   def release(self) -> None:
-    """Gives the lock to whoever comes next."""
+    """Releases the lock."""
     if self._fd is not None:
       with contextlib.suppress(OSError):
         os.ftruncate(self._fd, 0)
@@ -65,17 +65,16 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(path: str, what: str) -> Iterator[Lock]:
-  """Locks a file, which is made if need be, until the end of the block.
+  """Locks a file until the end of the block; makes a missing file.
 
   A file system without locks gets a warning, and the block runs.
 
   Args:
     path: str, the file.
-    what: str, what nobody else may use meanwhile, for messages: "directory
-      '/searches/digits'".
+    what: str, the locked thing for messages: "directory '/searches/digits'".
 
   Raises:
-    InUseError: somebody else has the lock.
+    InUseError: another process or thread has the lock.
     OSError: the file cannot be made.
   """
   fd = _open(path)
@@ -106,7 +105,7 @@ def locked(path: str, what: str) -> Iterator[Lock]:
 
 
 def _open(path):
-  """Opens the file, and makes it and its folder if need be."""
+  """Opens the file; makes a missing file and folder."""
   for _ in range(_MAX_TRIES):
     with contextlib.suppress(FileNotFoundError):  # Another has just removed it.
       os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -116,7 +115,7 @@ def _open(path):
 
 
 def _is_at(fd, path):
-  """Returns whether an open file is the one that a path leads to."""
+  """Returns whether an open file is the file at a path."""
   try:
     return os.path.samestat(os.fstat(fd), os.stat(path))
   except FileNotFoundError:
@@ -124,7 +123,7 @@ def _is_at(fd, path):
 
 
 def _write_owner(fd):
-  """Says in the file who has it."""
+  """Writes the owner into the file."""
   text = json.dumps(typed_json.to_json(_Owner, _Owner(
       socket.gethostname(), os.getpid(),
       time.strftime("%Y-%m-%d %H:%M:%S %z"))))
@@ -134,7 +133,7 @@ def _write_owner(fd):
 
 
 def _owner(fd):
-  """Returns who has the file, for a message."""
+  """Returns the owner of the file, for a message."""
   try:
     owner = typed_json.from_json(
         _Owner, typed_json.loads(os.pread(fd, 10000, 0).decode("utf-8")))

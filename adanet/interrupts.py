@@ -10,17 +10,17 @@ from adanet import log
 
 
 class Interrupted(KeyboardInterrupt):
-  """Ctrl-C at a Python that goes on; a notebook shows one line for it."""
+  """Ctrl-C in an interactive Python; a notebook shows a single line."""
 
   def _render_traceback_(self) -> List[str]:
     return [": ".join(["KeyboardInterrupt", *map(str, self.args)])]
 
 
 class ProgramInterrupted(KeyboardInterrupt, SystemExit):
-  """Ctrl-C, for a program that does not catch it.
+  """Ctrl-C in a program.
 
-  It ends the program without a traceback, with the exit status of a shell. A
-  program may catch it as any `KeyboardInterrupt`.
+  Ends the program without a traceback, with the exit status of a shell. A
+  program may catch the error as any `KeyboardInterrupt`.
   """
 
   def __init__(self) -> None:
@@ -28,9 +28,9 @@ class ProgramInterrupted(KeyboardInterrupt, SystemExit):
 
 
 def is_interactive() -> bool:
-  """Returns whether a person types at this Python, as in a notebook.
+  """Returns whether a person types at the Python, as in a notebook.
 
-  It goes on after Ctrl-C, and a SystemExit would end it.
+  An interactive Python goes on after Ctrl-C, and ends at a SystemExit.
   """
   return hasattr(sys, "ps1")
 

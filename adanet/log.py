@@ -1,10 +1,10 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lines for the log of absl, which leave Python's logging as it is.
+"""Logs to absl, and leaves Python's logging unchanged.
 
-`absl.logging` gives the root logger a handler with its first line, if that has
-none: `logging.basicConfig` of the program would then do nothing. Here such a
-line is printed, as lines of progress are.
+With the first line, `absl.logging` gives a root logger without handlers a
+handler: `logging.basicConfig` of the program would then do nothing. The module
+prints such a line, like lines of progress.
 """
 
 import functools
@@ -16,7 +16,7 @@ DEBUG, INFO, WARNING = logging.DEBUG, logging.INFO, logging.WARNING
 
 
 def show(line: str) -> None:
-  """Prints a line on standard error, if that is open."""
+  """Prints a line on standard error, unless closed."""
   if sys.stderr is None:  # With None, print() would write to stdout.
     return
   try:
@@ -26,12 +26,12 @@ def show(line: str) -> None:
 
 
 def log(level: int, message: str, *args: object) -> None:
-  """Writes a line to the log; prints it if there is no handler for it.
+  """Writes a line to the log, or prints the line if the log has no handler.
 
   Args:
-    level: one of this module.
+    level: a level of the module.
     message: str, with a place for each of `args`.
-    *args: the values to put there.
+    *args: the values for the places.
   """
   logger = logging.get_absl_logger()
   standard = logging.converter.absl_to_standard(level)
@@ -49,7 +49,7 @@ error = functools.partial(log, logging.ERROR)
 
 @functools.lru_cache(maxsize=None)
 def warn_once(message: str, *args: object) -> None:
-  """Logs a warning, unless the process has logged the same one before."""
+  """Logs a warning once per process."""
   warning(message, *args)
 
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an ensemble, as a value and as the text of its file.
+"""The parts of an ensemble, as a value and as the text of a file.
 
 The file `architecture-<t>.json` in a `model_dir` has the architecture of the
-ensemble that won iteration t. Its text is that of AdaNet 0.8, byte for byte.
+ensemble that won iteration t. The text equals AdaNet 0.8's, byte for byte.
 """
 
 import json
@@ -13,7 +13,7 @@ from adanet import typed_json
 
 
 class ArchitectureError(ValueError):
-  """A file that should have an architecture does not."""
+  """A file has no valid architecture."""
 
 
 class _SubnetworkEntry(NamedTuple):
@@ -34,14 +34,14 @@ class Architecture(NamedTuple):
   """Which builders, of which iterations, make an ensemble.
 
   Attributes:
-    ensemble_candidate_name: str, the name that its strategy gave it, such as
+    ensemble_candidate_name: str, the name from the ensemble strategy, such as
       "dnn_grow".
-    ensembler_name: str, the name of the ensembler that combined it.
-    subnetworks: tuple of (iteration number, builder name), in the order in
-      which the ensemble has them.
+    ensembler_name: str, the name of the ensembler.
+    subnetworks: tuple of (iteration number, builder name), in the order of the
+      ensemble.
     replay_indices: tuple of int, the index of the winner among the candidates
       of iteration 0, of iteration 1, and so on.
-    global_step: int, the global step at which it won, or None before that.
+    global_step: int, the global step of the win, or None before the win.
   """
   ensemble_candidate_name: str
   ensembler_name: str
@@ -50,14 +50,14 @@ class Architecture(NamedTuple):
   global_step: Optional[int] = None
 
   def subnetworks_of(self, iteration_number: int) -> Tuple[str, ...]:
-    """Returns the names of its builders of an iteration, in order."""
+    """Returns the names of the builders of an iteration, in order."""
     return tuple(name for t, name in self.subnetworks if t == iteration_number)
 
   def to_json(self) -> str:
-    """Returns the text of its file.
+    """Returns the text of the file.
 
     Raises:
-      ValueError: it has no global step yet.
+      ValueError: `global_step` is None.
     """
     if self.global_step is None:
       raise ValueError(
@@ -71,15 +71,14 @@ class Architecture(NamedTuple):
 
   @classmethod
   def from_json(cls, text: str, source: str) -> "Architecture":
-    """Returns the architecture that a file has.
+    """Returns the architecture in a file.
 
     Args:
       text: str, the content of the file.
       source: str, the file, for error messages.
 
     Raises:
-      ArchitectureError: the text is not one that `to_json` or AdaNet 0.8
-        writes.
+      ArchitectureError: neither `to_json` nor AdaNet 0.8 writes such a text.
     """
     try:
       content = typed_json.from_json(

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads TensorFlow's checkpoints, with one clear line for a broken one.
 
-A checkpoint is named by its prefix, a str. All functions that read raise a
-`CheckpointError` if they cannot, or if a variable is not there.
+The name of a checkpoint is the prefix, a str. All reading functions raise a
+`CheckpointError` if the checkpoint is broken, or a variable is missing.
 
-A job deletes its old checkpoints while other processes may read them. So the
-error of a checkpoint that is not the latest one any more is a `DeletedError`,
-and `read_latest` reads the next one instead.
+A job deletes old checkpoints while other processes may read. So the error of a
+checkpoint with a successor is a `DeletedError`, and `read_latest` reads the
+successor instead.
 """
 
 import collections
@@ -35,14 +35,14 @@ _T = TypeVar("_T")
 
 
 class CheckpointError(ValueError):
-  """A checkpoint is not complete, or is not one of this search."""
+  """A checkpoint is not complete, or belongs to a different search."""
 
 
 class DeletedError(CheckpointError):
   """A checkpoint is deleted, or is being deleted: another is the latest.
 
   Attributes:
-    checkpoint: str, its prefix.
+    checkpoint: str, the prefix.
   """
 
   def __init__(self, message: str, checkpoint: str = ""):
@@ -60,7 +60,7 @@ def _error(checkpoint, problem):
 
 
 def _age(checkpoint):
-  """Returns a key that orders checkpoints by age; None for a broken one."""
+  """Returns a key for ordering by age; None for a broken checkpoint."""
   try:
     _check_readable(checkpoint)
     numbers = _values(checkpoint, ["current_iteration", "global_step"])
@@ -100,14 +100,14 @@ def _is_whole(checkpoint):
 
 
 def successor(checkpoint: str) -> Optional[str]:
-  """Returns the latest checkpoint, where it has replaced this one.
+  """Returns the checkpoint that has replaced a deleted checkpoint.
 
-  TensorFlow names the latest one first. Then it deletes the data of an old one,
-  and last the index of that.
+  TensorFlow first names the latest checkpoint, then deletes the data of an old
+  checkpoint, and last the index of the old checkpoint.
 
   Returns:
-    The prefix of another checkpoint in the folder; None if `checkpoint` is
-    whole, or is the latest one.
+    The prefix of the folder's latest checkpoint; None if `checkpoint` is whole,
+    or is the latest.
   """
   newest = checkpoint_file.latest(os.path.dirname(checkpoint))
   if newest in (None, checkpoint) or not checkpoint_file.is_there(newest) or (
@@ -121,7 +121,7 @@ def explained(checkpoint: str) -> Iterator[None]:
   """Explains the error of a block that reads a checkpoint.
 
   Raises:
-    DeletedError: the checkpoint was deleted by the job that trains.
+    DeletedError: the training job has deleted the checkpoint.
     CheckpointError: the checkpoint is broken. The message has a remedy.
   """
   try:
@@ -144,13 +144,13 @@ def explained(checkpoint: str) -> Iterator[None]:
 
 
 def read_latest(read: Callable[[], _T]) -> _T:
-  """Returns what a function returns that reads the latest checkpoint.
+  """Returns the result of a function that reads the latest checkpoint.
 
-  A job that trains in the folder may delete that checkpoint meanwhile. Then the
-  function is called again, to read the latest one by then.
+  If a job deletes the checkpoint meanwhile, the function is called again, to
+  read the latest checkpoint by then.
 
   Raises:
-    DeletedError: checkpoints are deleted faster than the function reads them.
+    DeletedError: the job deletes faster than the function reads.
   """
   for _ in range(_MAX_DELETED - 1):
     try:
@@ -164,11 +164,11 @@ def read_latest(read: Callable[[], _T]) -> _T:
 def latest(folder: str) -> Optional[str]:
   """Returns the prefix of the latest checkpoint of a folder, or None.
 
-  The file "checkpoint" says which one it is. If the folder is a copy, or has
-  been moved, the checkpoint of the same name in it counts.
+  The file "checkpoint" names the latest checkpoint. In a copied or moved
+  folder, the checkpoint of the same name in the folder counts.
 
   Raises:
-    CheckpointError: there is no such checkpoint.
+    CheckpointError: the named checkpoint does not exist.
   """
   try:
     return _latest(folder)
@@ -217,7 +217,7 @@ def _tensor(reader, checkpoint, name):
 
 
 def values(checkpoint: str, names: Iterable[str]) -> Dict[str, Any]:
-  """Returns the values of variables of a checkpoint, as NumPy has them."""
+  """Returns the values of variables of a checkpoint, as NumPy's."""
   with explained(checkpoint):
     return _values(checkpoint, names)
 
@@ -233,11 +233,11 @@ def _values(checkpoint, names):
 
 
 def not_finite(checkpoint: str, names: Iterable[str]) -> Optional[str]:
-  """Returns the first of some float variables that has NaN or infinity.
+  """Returns the first float variable with NaN or infinity, or None.
 
   Args:
-    names: of variables in the graph. One that the checkpoint does not
-      have is left out.
+    names: of variables in the graph. Variables that the checkpoint lacks are
+      left out.
   """
   with explained(checkpoint):
     return _not_finite(checkpoint, names)
@@ -262,7 +262,7 @@ def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
   """Returns the values of some integer variables of shape [].
 
   Args:
-    pattern: str, a pattern with one group that matches whole names.
+    pattern: str, a pattern of whole names, with a group.
 
   Returns:
     Dict from the text of the group to an int.
@@ -290,16 +290,16 @@ def integer(checkpoint: Optional[str], name: str) -> int:
 
 
 def digest(checkpoint: str) -> str:
-  """Returns the digest of a checkpoint; its index has sums of all values."""
+  """Returns the digest of a checkpoint: of the index, with sums of values."""
   with explained(checkpoint), tf_compat.v1.io.gfile.GFile(
       checkpoint + ".index", "rb") as f:
     return hashlib.sha256(f.read()).hexdigest()
 
 
 def sums(checkpoint: str) -> Dict[str, int]:
-  """Returns the checksum of each variable that is not in parts.
+  """Returns the checksum of each variable without parts.
 
-  Variables of the same name and the same sum have the same values.
+  Variables with the same name and sum have the same values.
   """
   with explained(checkpoint):
     _check_readable(checkpoint)
@@ -309,12 +309,12 @@ def sums(checkpoint: str) -> Dict[str, int]:
 
 
 def check_readable(checkpoint: str) -> None:
-  """Checks that a checkpoint has all the data that its index says.
+  """Checks that a checkpoint has all data of the index.
 
-  No data is read, so this is fast for a large checkpoint too.
+  Reads no data, so the check is fast for a large checkpoint, too.
 
   Raises:
-    CheckpointError: it has not.
+    CheckpointError: data are missing.
   """
   with explained(checkpoint):
     _check_readable(checkpoint)
@@ -354,20 +354,20 @@ def _part(scope, layer, number):
 
 
 def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
-  """Returns where a checkpoint has variables of Keras under another name.
+  """Returns the Keras variables that a checkpoint stores under another name.
 
-  Keras names a layer without a name `dense`, `dense_1`, and so on. AdaNet 0.8
-  let it count through the whole graph, here it begins again in each builder. So
-  the layers of a subnetwork have other numbers in an old checkpoint, in the
-  same order.
+  Keras names a layer without a name `dense`, `dense_1`, and so on. In AdaNet
+  0.8, Keras counted through the whole graph. Here the count begins again in
+  each builder. So the layers of a subnetwork have other numbers in an old
+  checkpoint, in the same order.
 
   Args:
     names: the names of the graph's variables.
     stored: the names of the checkpoint's variables.
 
   Returns:
-    Dict from a name in the graph to one in the checkpoint, for the layers that
-    have as many numbers, and other ones.
+    Dict from a name in the graph to the name in the checkpoint, for layers with
+    the same count and different numbers.
   """
   names, stored = list(names), set(stored)
   checkpoint = _layers(stored)

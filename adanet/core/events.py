@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The events that training reports while it runs: values, for any display."""
+"""The events that training reports: values, for any display."""
 
 from typing import NamedTuple
 from typing import Callable, Dict, Optional, Tuple, Union
@@ -9,13 +9,13 @@ from adanet.core import selection
 
 
 class IterationBegan(NamedTuple):
-  """The graph of an iteration is built, and its training begins.
+  """The graph of an iteration is built, and training begins.
 
   Attributes:
     iteration_number: int, from 0.
-    subnetworks: tuple of str, the names of the subnetworks that train.
+    subnetworks: tuple of str, the names of the training subnetworks.
     ensembles: tuple of str, the names of the candidates.
-    max_steps: int, how many steps each one trains; None if the input decides.
+    max_steps: int, the steps of each subnetwork; None if the input decides.
     global_step: int, the global step now.
     num_iterations: int, after how many iterations training ends, or None.
     last_step: int, the global step at which training ends, or None.
@@ -34,12 +34,12 @@ class Resumed(NamedTuple):
 
   Attributes:
     iteration_number: int, the iteration of the checkpoint.
-    global_step: int, the global step at which training goes on: that of the
+    global_step: int, the global step at which training goes on: the step of the
       checkpoint, but see `saved_step`.
-    checkpoint: str, its path.
-    saved_step: int, the global step of the checkpoint, where training goes on
-      with variables that parameter servers have kept. Other tasks may have
-      trained these since. None otherwise.
+    checkpoint: str, the path of the checkpoint.
+    saved_step: int, the global step of the checkpoint, if training goes on with
+      variables that parameter servers have kept, and that other tasks may have
+      trained further. None otherwise.
   """
   iteration_number: int
   global_step: int
@@ -53,9 +53,8 @@ class Progress(NamedTuple):
   Attributes:
     iteration_number: int.
     global_step: int.
-    steps: dict from the name of a subnetwork or ensemble to its own step.
-    losses: dict from such a name to the loss of its last step; None if it is
-      not known.
+    steps: dict from the name of a subnetwork or ensemble to the step.
+    losses: dict from such a name to the loss of the last step; None if unknown.
     steps_per_second: float, since the last such event; None if not known.
     seconds_left: float, until the iteration ends; None if not known.
   """
@@ -68,19 +67,19 @@ class Progress(NamedTuple):
 
 
 def at_limit(step: int) -> str:
-  """Returns why what has done its `max_iteration_steps` trains no further."""
+  """Returns the reason of an end after `max_iteration_steps`."""
   return f"Training complete after {step} steps."
 
 
 class Stopped(NamedTuple):
-  """A subnetwork or ensemble trains no further in this iteration.
+  """A subnetwork or ensemble trains no further in an iteration.
 
   Attributes:
     iteration_number: int.
-    name: str, its name.
-    reason: str, why: one sentence.
-    is_complete: bool, whether it is done: it did all its steps.
-    is_nan: bool, whether the reason is that a loss of it is NaN.
+    name: str, the name of the subnetwork or ensemble.
+    reason: str, a sentence.
+    is_complete: bool, whether all steps are done.
+    is_nan: bool, whether a loss was NaN.
   """
   iteration_number: int
   name: str
@@ -93,7 +92,7 @@ class CheckpointSaved(NamedTuple):
   """A checkpoint is complete.
 
   Attributes:
-    path: str, its prefix.
+    path: str, the prefix of the checkpoint.
     global_step: int.
   """
   path: str
@@ -106,8 +105,8 @@ class IterationEnded(NamedTuple):
   Attributes:
     iteration_number: int.
     choice: a `selection.Choice`, the winner.
-    seconds: float, how long the iteration took, in all processes that led it.
-    metric_name: str, the value that the candidates were compared by.
+    seconds: float, how long the iteration took, in all leading processes.
+    metric_name: str, the metric of the comparison.
     fit: a `selection.Fit`, if the winner is a fitted ensemble; or None.
   """
   iteration_number: int
@@ -118,14 +117,14 @@ class IterationEnded(NamedTuple):
 
 
 class IterationUndecided(NamedTuple):
-  """Training ends at its last step, before the iteration has a winner.
+  """Training ends at the last step, before the iteration has a winner.
 
   Attributes:
     iteration_number: int.
     global_step: int.
     choice: a `selection.Choice`, the ensemble that answers until then; None if
-      an evaluator finds it each time.
-    metric_name: str, the value that the candidates are compared by.
+      an evaluator chooses at each request.
+    metric_name: str, the metric of the comparison.
     untrained: tuple of str, the networks that have trained no step.
   """
   iteration_number: int
@@ -140,28 +139,28 @@ class TrainingEnded(NamedTuple):
 
   Attributes:
     global_step: int.
-    reason: str, why: one sentence.
+    reason: str, a sentence.
   """
   global_step: int
   reason: str
 
 
 class Joined(NamedTuple):
-  """A task was asked to train, to serve or to evaluate, and begins with it.
+  """A task begins to train, to serve or to evaluate.
 
   Attributes:
     model_dir: str, the folder of the search, absolute.
-    job_number: int, how often the task's program has begun to train, in this
-      life of the task. It is the same in all tasks.
+    job_number: int, how often the task's program has begun to train since the
+      start of the task. The same in all tasks.
   """
   model_dir: str
   job_number: int = 1
 
 
 class Working(NamedTuple):
-  """A task took its first step, or serves, or waits for checkpoints.
+  """A task took the first step, or serves, or waits for checkpoints.
 
-  From now on it makes sense to start the task again if it dies.
+  From now on, a restart of the task makes sense if the task dies.
 
   Attributes:
     task: str, such as "worker:1".

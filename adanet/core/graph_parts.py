@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the parts of an iteration's graph: subnetworks and ensembles.
 
-The iteration that is built now and the earlier ones are made of the same parts.
+The current iteration and earlier iterations have the same parts.
 """
 
 import collections.abc
@@ -27,9 +27,9 @@ class EarlierWinner(NamedTuple):
   """The winner of an earlier iteration.
 
   Attributes:
-    spec: `EnsembleSpec`. Where nothing needs it in the graph, its `ensemble` is
-      None, and it has no subnetworks.
-    networks: the `SubnetworkSpec`s of its iteration that are built.
+    spec: `EnsembleSpec`. If the graph does not need the ensemble, `ensemble` is
+      None, and the spec has no subnetworks.
+    networks: the `SubnetworkSpec`s of the winner's iteration in the graph.
   """
   spec: ensembles.EnsembleSpec
   networks: Sequence[subnetworks.SubnetworkSpec] = ()
@@ -45,13 +45,13 @@ def is_previous(architecture: architecture_lib.Architecture, number: int,
                 fitted: Sequence[str]) -> bool:
   """Returns whether the previous ensemble won an iteration again.
 
-  A fitted ensemble may have new weights for old subnetworks alone. It has a
-  replay index of its own, which the previous one has not.
+  A fitted ensemble may have new weights for old subnetworks alone. A new fitted
+  ensemble has one more replay index than the previous ensemble.
 
   Args:
     architecture: `Architecture` of the iteration's winner.
     before: `Architecture` of the previous ensemble, or None.
-    fitted: the names of the ensemblers that are fitted.
+    fitted: the names of the fitted ensemblers.
   """
   if before is None or architecture.subnetworks_of(number):
     return False
@@ -60,14 +60,14 @@ def is_previous(architecture: architecture_lib.Architecture, number: int,
 
 
 class GraphParts:
-  """Builds the parts of one graph, which is the default one.
+  """Builds parts in the default graph.
 
   Attributes:
     search: `Search`.
     task: `LearningTask`.
     graphs: dict of the graphs of the subnetworks that were built so far, for a
       `SearchFingerprint`.
-    fitted: the names of the search's ensemblers that are fitted.
+    fitted: the names of the search's fitted ensemblers.
   """
 
   def __init__(self, search: iteration_lib.Search,
@@ -88,9 +88,11 @@ class GraphParts:
 
   def generate(self, number: int,
                previous: Optional[EarlierWinner]) -> List[Any]:
-    """Returns the builders that the generator makes for an iteration.
+    """Returns the builders of an iteration, from the generator.
 
-    A generator that does not ask for the previous winner needs none.
+    Args:
+      number: int, the iteration.
+      previous: the winner before; None if the generator does not ask for it.
     """
     generate = self.search.generator.generate_candidates
     of_previous, of_all = self._reports(number)
@@ -130,14 +132,14 @@ class GraphParts:
 
   def named(self, choices: Sequence[Any], name: str, kind: Tuple[str, str],
             number: int) -> Any:
-    """Returns the builder, ensembler or candidate of that name.
+    """Returns the builder, ensembler or candidate with a name.
 
     Args:
       choices: all builders, ensemblers or candidates.
-      kind: the word for one of them, and its source, for the error.
+      kind: the word for a choice, and the source of choices, for the error.
 
     Raises:
-      ValueError: there is none.
+      ValueError: no choice has the name.
     """
     for choice in choices:
       if choice.name == name:
@@ -159,7 +161,7 @@ class GraphParts:
               ) -> Tuple[Any, ensembles.Combination]:
     """Returns the ensembler and the `Combination` of an architecture.
 
-    `builders` are those of this iteration that it has.
+    `builders` are the iteration's builders in the architecture.
     """
     ensembler = self.ensembler_of(architecture, number)
     if iteration_lib.is_fitted(ensembler):
@@ -177,7 +179,7 @@ class GraphParts:
 
   def builders_of(self, architecture: architecture_lib.Architecture,
                   number: int, generated: Sequence[Any]) -> List[Any]:
-    """Returns the builders of an iteration that an architecture has."""
+    """Returns an architecture's builders of an iteration."""
     return [self.named(generated, name, ("builder", "the generator"), number)
             for name in architecture.subnetworks_of(number)]
 
@@ -191,13 +193,13 @@ class GraphParts:
   def subnetwork(self, builders: Sequence[Any], index: int, number: int,
                  previous: Optional[EarlierWinner],
                  frozen: bool) -> subnetworks.SubnetworkSpec:
-    """Builds the subnetwork of one of an iteration's builders.
+    """Builds the subnetwork of a builder.
 
     Args:
-      builders: of the iteration.
-      index: int, which one of them.
+      builders: all builders of the iteration.
+      index: int, the index of the builder.
       previous: the winner before, or None.
-      frozen: whether the iteration is an earlier one.
+      frozen: whether the iteration is an earlier iteration.
     """
     builder = builders[index]
     name = f"t{number}_{builder.name}"
@@ -228,10 +230,10 @@ class GraphParts:
     """Builds the ensemble of a `Combination`.
 
     Args:
-      index: int, its place among the candidates of the iteration.
+      index: int, the index among the candidates of the iteration.
       specs: the `SubnetworkSpec`s of the iteration.
       previous: the winner before, or None.
-      frozen: whether the iteration is an earlier one.
+      frozen: whether the iteration is an earlier iteration.
     """
     name = ensemble_name(number, combined.candidate_name, ensembler.name)
     # One that is fitted has no train op: only its networks may be replicated.
@@ -252,8 +254,8 @@ class GraphParts:
 
     Args:
       name: str, the candidate's.
-      tensor: its AdaNet loss; None for an average that is only read.
-      summary: its `adanet.Summary`, if the tensor is given.
+      tensor: the AdaNet loss; None for an average that is only read.
+      summary: the candidate's `adanet.Summary`, if the tensor is given.
     """
     with tf_compat.v1.variable_scope("candidate_" + name):
       average = ensembles.moving_average(
@@ -270,7 +272,7 @@ Members = Sequence[Tuple[int, str]]
 
 
 class _Latest(NamedTuple):
-  """The latest winner, and the number of the iteration that made it."""
+  """The latest winner, and the number of the winner's iteration."""
   number: int
   name: str
   architecture: architecture_lib.Architecture
@@ -280,7 +282,7 @@ def latest(history: History, fitted: Sequence[str]) -> Optional[_Latest]:
   """Returns the latest winner of a history, or None.
 
   Args:
-    fitted: the names of the ensemblers that are fitted.
+    fitted: the names of the fitted ensemblers.
   """
   winner: Optional[_Latest] = None
   for number, architecture in history:
@@ -303,14 +305,14 @@ def _spec(name, ensemble, architecture, builders, networks):
 def of_members(name: str, architecture: architecture_lib.Architecture,
                builders: Sequence[Any],
                networks: Sequence[Any]) -> ensembles.EnsembleSpec:
-  """Returns an ensemble of which there are the members only, without weights.
+  """Returns an ensemble with members only, without weights.
 
-  A fitted ensemble that is built upon it asks which networks it keeps.
+  A fitted ensemble of the next iteration asks which networks to keep.
 
   Args:
-    architecture: `Architecture` of these members.
-    builders: of the members, in their order.
-    networks: the `Subnetwork` of each.
+    architecture: `Architecture` of the members.
+    builders: the builder of each member.
+    networks: the `Subnetwork` of each member.
   """
   return _spec(name, ensemble_lib.ComplexityRegularized(
       [ensemble_lib.WeightedSubnetwork(subnetwork=network)
@@ -337,14 +339,14 @@ class EarlierWinners:
   # As AdaNet does.
 
   def built_all(self) -> Optional[EarlierWinner]:
-    """Builds all winners, and returns the latest one; None without one."""
+    """Builds all winners; returns the latest winner, or None."""
     previous = None
     for number, architecture in self._history:
       previous = self._rebuild(architecture, number, previous)
     return previous
 
   def _rebuild(self, architecture, number, previous):
-    """Builds an iteration's winner again, as it was."""
+    """Builds an iteration's winner again, unchanged."""
     parts = self._parts
     if is_previous(
         architecture, number,
@@ -367,10 +369,10 @@ class EarlierWinners:
     return EarlierWinner(
         spec._replace(architecture=architecture), specs)
 
-  # Without their ensembles.
+  # Without the ensembles of earlier iterations.
 
   def known(self) -> Optional[EarlierWinner]:
-    """Returns the latest winner with its builders only; None without one."""
+    """Returns the latest winner with builders only, or None."""
     if self._latest is None:
       return None
     architecture = self._latest.architecture
@@ -393,8 +395,7 @@ class EarlierWinners:
         subnetworks.builder_asks(self._builder(member)) for member in kept)
 
   def built_members(self, kept: Members) -> EarlierWinner:
-    """Builds some members of the latest winner; returns it with these only.
-    """
+    """Builds some members of the latest winner; returns only such members."""
     if not kept:
       known = self.known()
       assert known is not None
@@ -411,7 +412,7 @@ class EarlierWinners:
         [spec.subnetwork for spec in specs]), specs)
 
   def built_latest(self) -> EarlierWinner:
-    """Builds the latest winner, as it was, of its members alone."""
+    """Builds the latest winner, unchanged, and no other networks."""
     assert self._latest is not None
     parts, (number, _, architecture) = self._parts, self._latest
     own = architecture.subnetworks_of(number)
@@ -430,7 +431,7 @@ class EarlierWinners:
         spec._replace(architecture=architecture), specs)
 
   def _build(self, number, names):
-    """Builds some subnetworks of an iteration in its scope."""
+    """Builds some subnetworks in the scope of an iteration."""
     builders = [self._builder((number, name)) for name in names]
     return [self._parts.subnetwork(builders, i, number, None, frozen=True)
             for i in range(len(builders))]

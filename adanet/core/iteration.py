@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A search, and an iteration of it: values, with handles on a graph."""
+"""A search and an iteration: values, with handles on a graph."""
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from typing import Tuple
@@ -34,15 +34,14 @@ class Search(NamedTuple):
 
 
 class Planned(NamedTuple):
-  """A new ensemble of an iteration, whether it is built here or not.
+  """A new ensemble of an iteration, built here or not.
 
   Attributes:
     name: str.
-    builder_names: tuple of str, of its subnetworks that are new.
-    architecture: `Architecture` of it; of a fitted one, with all that it may
-      have.
-    fitted_by: the `FittedEnsembler` that makes it when all have trained; None
-      for an ensemble that takes part in the training.
+    builder_names: tuple of str, the builders of the new subnetworks.
+    architecture: `Architecture`. A fitted ensemble may have fewer subnetworks.
+    fitted_by: the `FittedEnsembler` that fits the ensemble when all networks
+      have trained; None for an ensemble that takes part in the training.
   """
   name: str
   builder_names: Tuple[str, ...]
@@ -56,30 +55,31 @@ class Iteration(NamedTuple):
   Attributes:
     number: int, from 0.
     builder_names: tuple of str, the names of all builders of the iteration,
-      also of builders that are not built on this worker.
+      even of builders that this worker does not build.
     base_global_step: int, the global step when the iteration began.
-    share: `Share`, the part that this worker builds and trains.
-    subnetworks: tuple of `SubnetworkSpec`, the ones that it builds.
-    candidates: tuple of `EnsembleSpec` that may win; empty for a worker
-      without ensembles. From iteration 1 on, the first is the previous
-      ensemble, unless all new ones are fitted: then training does not need it.
-      Fitted ones are not among them.
-    previous: `EnsembleSpec` of the previous ensemble; None for none. Where
-      nothing needs it, its `ensemble` is None: it has a name, an architecture
-      and builders, and nothing of it is in the graph.
-    leaves_out_earlier: whether the graph has no network of an earlier
-      iteration, though there are some.
+    share: `Share`, the part that the worker builds and trains.
+    subnetworks: tuple of `SubnetworkSpec`, the subnetworks that the worker
+      builds.
+    candidates: tuple of `EnsembleSpec` that may win, without fitted ensembles;
+      empty for a worker without ensembles. From iteration 1 on, the first is
+      the previous ensemble, unless all new ensembles are fitted: then training
+      does not need the previous ensemble.
+    previous: `EnsembleSpec` of the previous ensemble; None for none. If not
+      needed, the spec has a name, an architecture and builders, `ensemble` is
+      None, and the graph has no part of the previous ensemble.
+    leaves_out_earlier: whether earlier iterations have networks, and the graph
+      has none of the networks.
     global_step: the variable.
     current_iteration: the variable that has `number` in a checkpoint.
     local_init_ops: list of ops that initialize the subnetworks' state.
     reports: dict from a builder's name, or "previous_ensemble", to a `Report`;
       only an evaluation has them.
-    summaries: list of the `ScopedSummary` that training writes.
+    summaries: list of the `ScopedSummary` to write in training.
     has_previous: whether the first candidate is the previous ensemble.
     planned: tuple of `Planned`, all new ensembles of the iteration in their
       order; empty for a worker without ensembles.
-    builder_costs: tuple with the `cost` of each of the iteration's builders;
-      None for one that does not say it.
+    builder_costs: tuple with the `cost` of each builder of the iteration; None
+      for a builder without a cost.
     graphs: dict of the graphs of all subnetworks that were built, for a
       `SearchFingerprint`.
   """
@@ -103,7 +103,7 @@ class Iteration(NamedTuple):
 
   @property
   def architectures(self) -> Dict[str, architecture_lib.Architecture]:
-    """Of all that may win, whether built here or not, in order, by name."""
+    """The architectures of all candidates, built here or not, by name."""
     by_name = {}
     if self.previous is not None:
       by_name[self.previous.name] = self.previous.architecture
@@ -113,20 +113,20 @@ class Iteration(NamedTuple):
 
   @property
   def fitted(self) -> Tuple[Planned, ...]:
-    """The ensembles that are fitted when all networks have trained."""
+    """The ensembles to fit when all networks have trained."""
     return tuple(
         ensemble for ensemble in self.planned if ensemble.fitted_by is not None)
 
   @property
   def new_candidates(self) -> Tuple[ensembles.EnsembleSpec, ...]:
-    """The candidates that are trained: all but the previous ensemble."""
+    """The candidates to train: all but the previous ensemble."""
     return self.candidates[int(self.has_previous):]
 
   @property
   def steps(self) -> Dict[str, Any]:
-    """The variables that count steps, by the name of the trained part."""
-    return {spec.name: spec.step for spec in self.subnetworks + tuple(
-        c for c in self.new_candidates)}
+    """The variables of steps, by the name of the trained part."""
+    return {spec.name: spec.step
+            for spec in self.subnetworks + self.new_candidates}
 
 
 def is_fitted(ensembler: Any) -> bool:
@@ -137,7 +137,8 @@ def is_fitted(ensembler: Any) -> bool:
 def builds_on_ensembles(ensembler: Any) -> bool:
   """Returns whether an ensembler builds on ensembles of earlier iterations.
 
-  One that is fitted needs their networks only, unless a user builds with it.
+  A fitted ensembler needs only the networks of earlier ensembles, unless a user
+  overrides `build_ensemble`.
   """
   return not is_fitted(ensembler) or (
       type(ensembler).build_ensemble is not

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of candidates for evaluation.
 
-A metric here is a pair of tensors: its value, and the update by one batch.
+A metric is a pair of tensors: the value, and the update by a batch.
 """
 
 import collections.abc
@@ -23,7 +23,7 @@ def check_metric_fn(metric_fn: Any) -> None:
   """Checks the arguments of a user's `metric_fn`.
 
   Raises:
-    ValueError: it takes one that is not known.
+    ValueError: `metric_fn` is no function, or has an unknown argument.
   """
   if metric_fn is None:
     return
@@ -48,7 +48,7 @@ def _check_metrics(metrics):
   """Checks the return value of a user's `metric_fn`.
 
   Raises:
-    ValueError: it is no dict of metrics.
+    ValueError: the value is no dict of metrics.
   """
   if not isinstance(metrics, collections.abc.Mapping):
     raise ValueError(
@@ -66,8 +66,8 @@ def of_candidate(task: Any, spec: Any,
                  terms: Sequence[mean_loss.LossTerm]) -> Metrics:
   """Returns the metrics of a subnetwork or an ensemble.
 
-  The head's, the mean loss, and the result of the user's `metric_fn`; a later
-  one of the same name replaces an earlier one.
+  The head's metrics, the mean loss, and the result of the user's `metric_fn`. A
+  later metric replaces an earlier metric with the same name.
 
   Args:
     task: `subnetworks.Task`. Without evaluation there are no metrics.
@@ -94,10 +94,10 @@ def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
   """Returns a metric that shows an ensemble's subnetworks in TensorBoard.
 
   Args:
-    builder_names: the names of their builders, the oldest first.
+    builder_names: the names of the builders, the oldest first.
 
   Returns:
-    A metric with a serialized `Summary` of the plugin "text" as its value.
+    A metric whose value is a serialized `Summary` of the plugin "text".
   """
   v1 = tf_compat.v1
   summary = v1.Summary()
@@ -111,16 +111,16 @@ def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
 
 
 class MetricValues(Dict[str, Any]):
-  """A dict of metrics, which gives a few more to who asks for them by name.
+  """A dict of metrics, with hidden metrics that are available by key.
 
-  These are not seen by who prints the dict, compares it, or makes JSON of it.
+  Printing, comparison, iteration and JSON leave the hidden metrics out.
 
   Attributes:
-    more: dict of them.
+    more: dict of the hidden metrics.
   """
 
   def __init__(self, metrics: Mapping[str, Any], more: Mapping[str, Any]):
-    """Takes the metrics, and the metrics that are given by name alone."""
+    """Copies the metrics and the hidden metrics."""
     super().__init__(metrics)
     self.more = dict(more)
 

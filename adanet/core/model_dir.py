@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a `model_dir`: their names and their contents.
+"""The files of a `model_dir`: names and contents.
 
     <model_dir>/
       checkpoint, model.ckpt-<step>.*     TensorFlow's checkpoints; a second one
@@ -19,8 +19,8 @@
       assets/<subnetwork>/                files of a builder
       subnetwork/<name>/, ensemble/<name>/, eval/   TensorBoard's curves
 
-But for search.json and logits/, these are the names of AdaNet 0.8. A path may
-be that of any file system that TensorFlow knows.
+Except search.json and logits/, the names are AdaNet 0.8's. The path may be on
+any file system that TensorFlow knows.
 """
 
 import contextlib
@@ -48,8 +48,8 @@ class _StopNote(NamedTuple):
   """Why something trains no further.
 
   Attributes:
-    message: str; "" if it is not known.
-    step: int, how often it was trained; 0 if that is not known.
+    message: str; "" if not known.
+    step: int, the number of training steps; 0 if not known.
   """
   message: str
   step: int = 0
@@ -62,10 +62,10 @@ def _read_note(path):
 
 
 class ModelDir:
-  """One `model_dir`. Making this value reads and writes nothing.
+  """A `model_dir`. The constructor reads and writes nothing.
 
-  Methods that read a checkpoint raise a `checkpoints.CheckpointError` if it is
-  broken, or not AdaNet's.
+  Methods that read a checkpoint raise a `checkpoints.CheckpointError` if the
+  checkpoint is broken, or not AdaNet's.
   """
 
   def __init__(self, path: str):
@@ -80,17 +80,17 @@ class ModelDir:
 
   @property
   def checkpoint_path(self) -> str:
-    """The prefix for a Saver of a step: it adds "-<global step>"."""
+    """The prefix for a Saver of a step, which adds "-<global step>"."""
     return os.path.join(self._path, "model.ckpt")
 
   @property
   def increment_checkpoint_path(self) -> str:
-    """The prefix for the Saver that begins an iteration: it adds "-<t>"."""
+    """The prefix for the Saver at the begin of an iteration; adds "-<t>"."""
     return os.path.join(self._path, "increment.ckpt")
 
   @property
   def report_dir(self) -> str:
-    """The folder of the report file, unless the user gave another one."""
+    """The default folder of the report file."""
     return os.path.join(self._path, "report")
 
   # Architectures.
@@ -100,7 +100,7 @@ class ModelDir:
 
   def architecture(
       self, iteration_number: int) -> Optional[architecture_lib.Architecture]:
-    """Returns the winner of an iteration; None if its file is absent.
+    """Returns the winner of an iteration; None if the file is absent.
 
     Raises:
       architecture.ArchitectureError: the file is corrupt.
@@ -119,11 +119,11 @@ class ModelDir:
   # Checkpoints.
 
   def latest_checkpoint(self) -> Optional[str]:
-    """Returns the prefix of the latest checkpoint; None if there is none.
+    """Returns the prefix of the latest checkpoint, or None.
 
     Raises:
-      checkpoints.CheckpointError: the file "checkpoint" names one that is not
-        there.
+      checkpoints.CheckpointError: the file "checkpoint" names a checkpoint that
+        does not exist.
     """
     return checkpoints.latest(self._path)
 
@@ -139,7 +139,7 @@ class ModelDir:
     """Returns the prefix of the latest checkpoint.
 
     Raises:
-      ValueError: there is none.
+      ValueError: the folder has no checkpoint.
     """
     checkpoint = self.latest_checkpoint()
     if checkpoint is None:
@@ -150,7 +150,7 @@ class ModelDir:
 
   @contextlib.contextmanager
   def trains_here(self) -> Iterator[None]:
-    """Within this, this process trains, and hooks may ask for its contents."""
+    """Lets hooks of this process ask for the contents while training."""
     path = files.real_path(self.path)
     _TRAIN_HERE.append(path)
     try:
@@ -162,11 +162,11 @@ class ModelDir:
     """Returns the prefix of the checkpoint that answers.
 
     Args:
-      path: the `checkpoint_path` that a user gave, also one of step 0.
+      path: the user's `checkpoint_path`, possibly of step 0; or None.
 
     Returns:
-      The prefix. While this process trains, it may be that of step 0, or None
-      for initial values, as in AdaNet.
+      The prefix. While this process trains, the checkpoint may be of step 0, or
+      None for initial values, as in AdaNet.
 
     Raises:
       ValueError: nothing was trained.
@@ -200,11 +200,11 @@ class ModelDir:
     return files.read_json(self._input_path, Dict[str, Dict[str, int]]) or {}
 
   def input_position(self, checkpoint: str) -> Dict[str, int]:
-    """Returns how many batches had been read at a checkpoint of this folder.
+    """Returns how many batches had been read at a checkpoint of the folder.
 
     Returns:
-      Dict from the name of an input to a number. It is empty where the input is
-      to begin: training ended as asked, or did not say.
+      Dict from the name of an input to a number. Empty if the input begins
+      anew, because training ended as asked, or noted no position.
     """
     return self._input_positions().get(os.path.basename(checkpoint), {})
 
@@ -212,8 +212,8 @@ class ModelDir:
                            position: Mapping[str, int]) -> None:
     """Notes how many batches have been read at a checkpoint.
 
-    Call it before the checkpoint is saved: a kill in between leaves a note
-    about nothing, which the next checkpoint of this name replaces.
+    To call before the checkpoint is saved: a kill in between leaves a note
+    without a checkpoint, which the next checkpoint with the name replaces.
     """
     noted = self._input_positions()
     kept = {name: value for name, value in noted.items()
@@ -226,7 +226,7 @@ class ModelDir:
       files.write_json(self._input_path, Dict[str, Dict[str, int]], kept)
 
   def forget_input_positions(self) -> None:
-    """Lets the input begin from its start in the next training."""
+    """Lets the input begin anew in the next training."""
     gfile = tf_compat.v1.io.gfile
     if gfile.exists(self._input_path):
       gfile.remove(self._input_path)
@@ -238,14 +238,14 @@ class ModelDir:
 
   def stopped(self, iteration_number: int,
               steps: Optional[Mapping[str, int]] = None) -> Dict[str, str]:
-    """Returns why things train no further in an iteration, by their names.
+    """Returns why subnetworks and ensembles train no further, by name.
 
-    The names are of subnetworks and ensembles. A file that its writer did
-    not finish counts too, as in AdaNet 0.8; its reason is "".
+    An unfinished file counts, too, as in AdaNet 0.8, with the reason "".
 
     Args:
-      steps: from a name to how often it was trained by now. A note of a
-        later step does not count: the last checkpoint was restored since.
+      iteration_number: int.
+      steps: from a name to the current step. A note of a later step does not
+        count: the last checkpoint was restored since.
     """
     folder = self._stopped_dir(iteration_number)
     reasons = {}
@@ -263,9 +263,9 @@ class ModelDir:
 
     Args:
       name: str, the name of the subnetwork or ensemble.
-      message: str, why. The first reason that was noted stays, unless it was of
-        a later step, which a restored checkpoint took back.
-      step: int, how often it was trained by now.
+      message: str, the reason. The first note stays, unless a restored
+        checkpoint has undone the step of the note.
+      step: int, the current step.
     """
     path = os.path.join(self._stopped_dir(iteration_number), f"{name}.json")
     if (not tf_compat.v1.io.gfile.exists(path) or _read_note(path).step > step):
@@ -275,14 +275,15 @@ class ModelDir:
                    limit: Optional[int]) -> None:
     """Removes notes that do not hold when training goes on.
 
-    These are notes of later steps, which are to be trained again: another time
-    it may not stop there, and the note would stop it when training is resumed
-    behind that step. And notes of a `max_iteration_steps` that was lower.
+    Notes of later steps go, because the steps are trained again and may not end
+    the training again. A kept note would stop a training that is resumed behind
+    the step. Notes of a lower `max_iteration_steps` go, too.
 
     Args:
-      steps: dict from the names of subnetworks and ensembles to how often each
-        was trained in the checkpoint.
-      limit: int, the `max_iteration_steps` of this search, or None.
+      iteration_number: int.
+      steps: dict from the names of subnetworks and ensembles to the steps in
+        the checkpoint.
+      limit: int, the `max_iteration_steps` of the search, or None.
     """
     folder = self._stopped_dir(iteration_number)
     for file in files.names(folder):
@@ -300,8 +301,8 @@ class ModelDir:
   def has_ensembles_behind(self, checkpoint: Optional[str]) -> bool:
     """Returns whether ensembles may have to train on, at any global step.
 
-    The global step counts subnetworks only. On a cluster ensembles may have
-    trained less than these when a checkpoint is saved.
+    The global step counts subnetworks only. On a cluster, ensembles may have
+    trained less than subnetworks when a checkpoint is saved.
     """
     if checkpoint is None:
       return False
@@ -318,9 +319,9 @@ class ModelDir:
   # Leftovers.
 
   def remove_temporary_files(self) -> None:
-    """Removes the unfinished files of a process that died.
+    """Removes the unfinished files of a killed process.
 
-    Only the process that owns the folder may call this.
+    Only the owner of the folder may call the method.
     """
     gfile = tf_compat.v1.io.gfile
     stopped = os.path.join(self._path, "train_manager")

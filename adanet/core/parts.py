@@ -1,8 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an iteration: builders that can be trained by themselves.
+"""The parts of an iteration: builders that can train separately.
 
-A part has some builders of an iteration, and the ensembles of these alone.
+A part has some builders of an iteration, and all ensembles of only such
+builders.
 """
 
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
@@ -10,19 +11,19 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from adanet.core import iteration as iteration_lib
 
 Part = Tuple[str, ...]
-"""The names of its builders, in the order of the iteration."""
+"""The names of a part's builders, in the order of the iteration."""
 
 
 def divide(builder_names: Sequence[str],
            planned: Sequence[iteration_lib.Planned]) -> List[Part]:
   """Returns the parts of an iteration, as many as there can be.
 
-  Builders that an ensemble has together are in one part, unless it is fitted
-  when they have trained.
+  The builders of an ensemble are in the same part, unless the ensemble is
+  fitted after the training.
 
   Args:
     builder_names: the names of all builders of the iteration.
-    planned: its new ensembles.
+    planned: the new ensembles of the iteration.
   """
   group_of: Dict[str, List[str]] = {name: [name] for name in builder_names}
   for ensemble in planned:
@@ -45,10 +46,10 @@ def longest_first(parts: Sequence[Part],
 
   Args:
     parts: the parts of an iteration.
-    seconds: dict from the name of a builder to how long the part with it took
-      an iteration ago; empty for the first one.
-    costs: dict from the name of each builder to the cost that it says, in any
-      unit, or None. It counts where the seconds of one are not known.
+    seconds: dict from the name of a builder to how long the builder's part took
+      an iteration ago; empty for the first iteration.
+    costs: dict from the name of each builder to the builder's cost, in any
+      unit, or None. Used if the seconds of a builder are unknown.
   """
   def duration(part):
     return sum(durations[name] or 0. for name in part)
@@ -66,13 +67,13 @@ def assign_longest_first(
 
   Args:
     parts: the parts of an iteration.
-    costs: dict from the name of each builder to its cost, in any unit, or None.
-      Where one is not known, all count alike.
-    tasks: the names of the tasks. The first one gets the first part.
+    costs: dict from the name of each builder to the cost, in any unit, or None.
+      If a cost is unknown, all builders count alike.
+    tasks: the names of the tasks. The first task gets the first part.
 
   Returns:
-    dict from a task to the names of its builders, in the order of the parts;
-    without the tasks that get none.
+    dict from a task to the names of the task's builders, in the order of the
+    parts; without tasks that get no builder.
   """
   known = {name: cost for name, cost in costs.items() if cost is not None}
   if len(known) < len(costs):

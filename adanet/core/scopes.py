@@ -1,13 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The graph as a builder, an ensembler or a head sees it while it builds.
+"""The graph that a building builder, ensembler or head sees.
 
-A builder or an ensembler sees a global step of its own and its own trainable
-variables. Both are in collections of the graph. Assertions of a head that fail
-for a NaN are left out. No function of TensorFlow is replaced: the graph answers
-otherwise, until the scope ends. Where the graph has a seed, the seeds that a
-builder does not give follow from the scope's name, not from the rest of the
-graph. The assignments of layers of Keras 3 wait for the train op.
+A builder or an ensembler sees a private global step and only the trainable
+variables of the builder or ensembler. Both are in collections of the graph.
+Assertions of a head that fail for a NaN are left out. No function of TensorFlow
+is replaced: the graph answers differently until the scope ends. Where the graph
+has a seed, the seeds that a builder does not give follow from the scope's name,
+not from the rest of the graph. The assignments of layers of Keras 3 wait for
+the train op.
 """
 
 import contextlib
@@ -25,13 +26,13 @@ def _graph_class():
   """Returns the class of `new_graph`, made when TensorFlow is needed."""
 
   class SearchGraph(seeds.UnseededOps, tf_compat.v1.Graph):
-    """A graph that asks the current scope for the global step.
+    """A graph with the global step of the current scope.
 
     Attributes:
       step_of_scope: a function without arguments that returns the variable, or
         None outside of all scopes.
-      may_be_nan: frozenset of the names of ops that compute floats, on which
-        assertions do not hold here.
+      may_be_nan: frozenset of the names of ops that compute floats, whose
+        assertions are left out.
     """
 
     step_of_scope = None
@@ -56,11 +57,11 @@ def _graph_class():
 
 def ancestors(ops: Iterable[Any],
               before: Callable[[Any], Iterable[Any]]) -> List[Any]:
-  """Returns ops, and all that run before them.
+  """Returns ops and all earlier ops.
 
   Args:
-    ops: of one graph.
-    before: function from an op to the ops directly before the op that count.
+    ops: ops of a graph.
+    before: function from an op to the relevant ops directly before the op.
   """
   by_name: Dict[str, Any] = {}
   left = list(ops)
@@ -73,7 +74,7 @@ def ancestors(ops: Iterable[Any],
 
 
 def nodes_within(graph: Any) -> Callable[[Any], Iterator[Any]]:
-  """Returns a function that yields a node and all nodes of called functions."""
+  """Returns a function that yields a node and the nodes of its functions."""
   functions = {function.signature.name: function
                for function in graph.as_graph_def().library.function}
 
@@ -93,7 +94,7 @@ def nodes_within(graph: Any) -> Callable[[Any], Iterator[Any]]:
 
 
 def _asserts_floats_of(op, names):
-  """Whether an op is an assertion on floats that some ops compute."""
+  """Whether an op is an assertion on floats computed by some ops."""
   if "/AssertGuard/" not in getattr(op, "name", ""):
     return False
   # A shape is no float, and says nothing about NaN.
@@ -104,10 +105,10 @@ def _asserts_floats_of(op, names):
 
 @contextlib.contextmanager
 def nan_scope(tensors: Any) -> Iterator[None]:
-  """Leaves out assertions on floats that are computed from some tensors.
+  """Leaves out assertions on floats computed from some tensors.
 
-  Metrics such as `tf.metrics.auc` assert that predictions are in [0, 1]. A NaN
-  is not, and would end the evaluation of all candidates.
+  Metrics such as `tf.metrics.auc` assert predictions in [0, 1]. A NaN would
+  fail the assertion and end the evaluation of all candidates.
 
   Args:
     tensors: logits or predictions in the default graph, which `new_graph` made:
@@ -125,7 +126,7 @@ def nan_scope(tensors: Any) -> Iterator[None]:
 
 
 def new_graph(seed: Optional[int]) -> Any:
-  """Returns an empty graph that can be searched in."""
+  """Returns an empty graph for a search."""
   graph = _graph_class()()
   with graph.as_default():
     tf_compat.v1.set_random_seed(seed)
@@ -133,7 +134,7 @@ def new_graph(seed: Optional[int]) -> Any:
 
 
 def seed_scope(name: str) -> ContextManager[None]:
-  """Lets seeds that are not given in the default graph follow from a name.
+  """Derives missing seeds in the default graph from a name.
 
   Args:
     name: str, see `seeds.seed_scope`.
@@ -143,7 +144,7 @@ def seed_scope(name: str) -> ContextManager[None]:
 
 @contextlib.contextmanager
 def same_seeds(name: str) -> Iterator[None]:
-  """Lets seeds that are not given follow from a name, each time the same.
+  """Derives missing seeds from a name, each time the same seeds.
 
   Args:
     name: str, see `seeds.seed_scope`.
@@ -160,10 +161,10 @@ def metrics_scope() -> ContextManager[None]:
 
 
 def _step_in(variable_scope):
-  """Returns the step that a builder asks for, made at the first request.
+  """Returns the builder's private step, a variable made at the first request.
 
-  As AdaNet's it is a variable of the builder's own. An optimizer that gets it
-  increments it. It is not the `step` by which the iteration ends.
+  As in AdaNet, an optimizer with the step increments the step. The `step` by
+  which the iteration ends is a different variable.
   """
   v1 = tf_compat.v1
   with v1.init_scope(), v1.get_default_graph().name_scope(None):
@@ -174,15 +175,15 @@ def _step_in(variable_scope):
 
 
 def _put_into_scope(scope, saveables, earlier):
-  """Renames a builder's tables and the like, so that its scope is in the name.
+  """Puts the builder's scope into the names of the builder's tables.
 
-  In a checkpoint a table has the name that it was given, or that of its kind.
-  Of two tables with one name only one would be saved.
+  In a checkpoint, a table has the name from the user, or the name of the kind
+  of table. Of two tables with the same name, a Saver would save only the last.
 
   Args:
-    scope: str, the builder's.
-    saveables: `SaveableObject`s that were made in it.
-    earlier: the `SaveableObject`s that were made before.
+    scope: str, the scope of the builder.
+    saveables: the `SaveableObject`s made in the scope.
+    earlier: the `SaveableObject`s made before.
   """
   names = {saveable.name for saveable in earlier}
   for saveable in saveables:
@@ -200,11 +201,11 @@ def _put_into_scope(scope, saveables, earlier):
 
 
 class ScopeContent:
-  """The objects that a builder or an ensembler has made in its scope so far.
+  """The objects that a builder or an ensembler has made in a scope so far.
 
   Attributes:
     trainable_variables: list of the variables.
-    keras: the `KerasScope` of its layers.
+    keras: the `KerasScope` of the layers.
   """
 
   def __init__(self, name: str) -> None:
@@ -215,19 +216,19 @@ class ScopeContent:
 @contextlib.contextmanager
 def builder_scope(variable_scope: Any, built: Optional[ScopeContent] = None
                   ) -> Iterator[ScopeContent]:
-  """Enters the scope of one builder or ensembler in the default graph.
+  """Enters the scope of a builder or ensembler in the default graph.
 
-  In it, `tf.train.get_global_step()` is the builder's own step, and
-  `tf.trainable_variables()` has only the builder's own ones. Seeds that
-  it does not give follow from the name of its scope; see `seed_scope`. At its
-  end, tables have names of their own in checkpoints.
+  In the scope, `tf.train.get_global_step()` is the builder's step, and
+  `tf.trainable_variables()` has only the builder's variables. Missing seeds
+  follow from the name of the scope; see `seed_scope`. After the scope, tables
+  have unique names in checkpoints.
 
   Args:
     variable_scope: the `VariableScope` that has the builder's step.
-    built: the builder's content so far, to go on with; None for nothing.
+    built: the builder's content so far, to continue; None for nothing.
 
   Yields:
-    `built`, or a new one. At the end of the scope it has the scope's objects.
+    `built`, or a new `ScopeContent`, with the scope's objects after the scope.
   """
   v1 = tf_compat.v1
   graph = v1.get_default_graph()

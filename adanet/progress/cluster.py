@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The events of all tasks of a cluster, as of one search.
+"""The events of all tasks of a cluster, as of a single search.
 
     cluster_progress = cluster.ClusterProgress()
     with reporter.reporter() as report:
@@ -8,7 +8,7 @@
         for shown in cluster_progress.add(task, event):
           report(shown)
 
-Each task reports the subnetworks and ensembles that it trains itself.
+Each task reports the subnetworks and ensembles that the task trains.
 """
 
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
@@ -22,14 +22,14 @@ def _with_chief_first(tasks: Iterable[str], chief: str) -> List[str]:
 
 def merged(progress: Mapping[str, events.Progress],
            chief: str = "chief:0") -> events.Progress:
-  """Returns how far the latest iteration is, from its tasks' events.
+  """Returns how far the latest iteration is, from the tasks' events.
 
-  A candidate of several tasks is as far as its furthest task, which also knows
-  its last loss. The speed is the chief's, or that of the fastest task. The time
-  left is that of the slowest.
+  A candidate of several tasks is as far as the furthest task, which also knows
+  the last loss. The speed is the chief's, or the fastest task's. The time left
+  is the slowest task's.
 
   Args:
-    progress: dict from the name of a task to its last event; not empty.
+    progress: dict from the name of a task to the last event; not empty.
     chief: str, the name of the chief.
   """
   number = max(event.iteration_number for event in progress.values())
@@ -57,7 +57,7 @@ def merged(progress: Mapping[str, events.Progress],
 
 def _merged_began(began: Mapping[str, events.IterationBegan], chief: str
                  ) -> events.IterationBegan:
-  """Returns the beginning of an iteration, from its tasks' events."""
+  """Returns the beginning of an iteration, from the tasks' events."""
   current = [began[task] for task in _with_chief_first(began, chief)]
   return current[0]._replace(
       subnetworks=tuple(dict.fromkeys(
@@ -67,15 +67,15 @@ def _merged_began(began: Mapping[str, events.IterationBegan], chief: str
 
 
 class ClusterProgress:
-  """Turns events of tasks into events to show. It has no clock and no files."""
+  """Turns events of tasks into events to show, without clock and files."""
 
   def __init__(self, chief: str = "chief:0", training: Iterable[str] = ()):
     """Knows no event yet.
 
     Args:
       chief: str, the name of the task that speaks for the search.
-      training: names of the tasks that train. The beginning of an iteration is
-        shown once, when all of these began it or when the first step is.
+      training: names of the training tasks. The beginning of an iteration is
+        shown once, when all training tasks have begun or at the first step.
     """
     self._chief = chief
     self._training = frozenset(training)
@@ -84,7 +84,7 @@ class ClusterProgress:
     self._clear()
 
   def _clear(self) -> None:
-    """Forgets the search that was shown."""
+    """Forgets the shown search."""
     self._number = -1
     self._began: Dict[str, events.IterationBegan] = {}
     self._shown_began: Optional[events.IterationBegan] = None
@@ -97,7 +97,7 @@ class ClusterProgress:
 
     Args:
       task: str, such as "worker:1".
-      event: its event.
+      event: the event.
 
     Returns:
       List of the events to show now.
@@ -133,9 +133,9 @@ class ClusterProgress:
             events.Progress(self._number, 0, {}, {}))
 
   def lose(self, task: str) -> List[events.Event]:
-    """Takes note that a task has ended, and returns the events to show now.
+    """Returns the events to show after the end of a task.
 
-    How long it would have trained on is not known any more.
+    The task's remaining time is unknown from then on.
     """
     if task not in self._progress:
       return []
@@ -144,7 +144,7 @@ class ClusterProgress:
     return [self._now()]
 
   def lost(self) -> str:
-    """Returns a line about the loss of work if nothing more is saved."""
+    """Returns a line about the lost work if nothing more is saved."""
     saved = self._saved
     before = saved.steps if saved else {}  # Other names in each iteration.
     steps = max((step - before.get(name, 0)
@@ -163,7 +163,7 @@ class ClusterProgress:
     return [event]
 
   def _begin(self, number: int) -> bool:
-    """Whether an iteration is the current one; a later one becomes that."""
+    """Whether an iteration is current; makes a later iteration current."""
     if number > self._number:
       self._number, self._shown_began = number, None
       self._began, self._progress = {}, {}
@@ -179,7 +179,7 @@ class ClusterProgress:
     return self._show_began()
 
   def _show_began(self) -> List[events.Event]:
-    """Returns the beginning if it was not shown, or says more now."""
+    """Returns the beginning if not shown, or shown with less."""
     if not self._began:
       return []
     event = _merged_began(self._began, self._chief)

@@ -1,18 +1,18 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: the file that names them, and the savers that write them.
+"""Checkpoints: the file `checkpoint` of a folder, and the savers.
 
 TensorFlow writes absolute paths into the file `checkpoint` of a folder. In a
-copy of the folder they lead to the original, so a checkpoint of the same name
-in the folder itself comes first.
+copy of the folder the paths lead to the original, so a checkpoint of the same
+name in the folder itself comes first.
 
-TensorFlow writes a checkpoint to the path that it is given, but reads it only
-where that path, as a pattern, matches a file. A name with `[` or `\\` does not
-match itself, and nothing escapes it, because the same text is then the path.
+TensorFlow writes a checkpoint to a path, but reads the checkpoint only if the
+path, as a pattern, matches a file. A name with `[` or `\\` does not match
+itself, and cannot be escaped, because TensorFlow also uses the text as a path.
 
-The `CheckpointSaverHook`s of a user save with the one saver that they find in a
-collection of the graph, and keep it. `tf.estimator` gives the first one the
-listeners of `train`.
+The `CheckpointSaverHook`s of a user look up a saver in a collection of the
+graph, and keep the saver. `tf.estimator` gives the listeners of `train` to the
+first hook.
 """
 
 import atexit
@@ -38,12 +38,12 @@ _links: Dict[str, str] = {}
 
 
 def is_readable(path: str) -> bool:
-  """Returns whether TensorFlow reads checkpoints under this path."""
+  """Returns whether TensorFlow reads checkpoints under a path."""
   return not _NOT_READABLE.search(path)
 
 
 def escaped(path: str) -> str:
-  """Returns the pattern that matches a path alone."""
+  """Returns the pattern that matches only a path."""
   return _PATTERN.sub(r"\\\1", path)
 
 
@@ -66,8 +66,8 @@ def _linked(folder):
 def readable(checkpoint: str) -> str:
   """Returns a prefix of the same checkpoint that TensorFlow reads.
 
-  It is for this process alone, and only for reading. On a file system that is
-  not local it is the prefix itself.
+  The prefix is for this process alone, and only for reading. On a remote file
+  system, returns the same prefix.
   """
   folder, name = os.path.split(checkpoint)
   if is_readable(folder) or "://" in folder:
@@ -97,9 +97,9 @@ def _state(folder):
 
 
 def latest(folder: str) -> Optional[str]:
-  """Returns the prefix of the latest checkpoint, which may not be there.
+  """Returns the prefix of the latest checkpoint, which may not exist.
 
-  None if the file is not there, or names no checkpoint.
+  None if the file does not exist, or names no checkpoint.
   """
   state = _state(folder)
   if state is None:
@@ -115,9 +115,9 @@ def latest(folder: str) -> Optional[str]:
 
 
 def kept(folder: str) -> List[str]:
-  """Returns the prefixes of a folder's checkpoints that its file names.
+  """Returns the prefixes of the checkpoints that a folder's file names.
 
-  The latest one is the last.
+  The latest checkpoint is the last.
   """
   state = _state(folder)
   paths = [os.path.join(folder, os.path.basename(path))
@@ -128,8 +128,8 @@ def kept(folder: str) -> List[str]:
 def recover(saver: Any, folder: str) -> None:
   """Lets a `tf.train.Saver` go on with the checkpoints in a folder.
 
-  `Saver.recover_last_checkpoints` does the same, and warns each time that a
-  function that it calls is deprecated.
+  `Saver.recover_last_checkpoints` does the same, with a warning of a deprecated
+  function each time.
   """
   stat = _tensorflow.v1.io.gfile.stat
   saver.set_last_checkpoints_with_time([
@@ -142,7 +142,7 @@ def _graph_saver():
   v1 = _tensorflow.v1
 
   class GraphSaver(v1.train.Saver):
-    """Writes checkpoints, and hands on the request of a hook."""
+    """Writes checkpoints, and passes the requests of hooks on."""
 
     def __init__(self, save_for_hook, **options):
       super().__init__(defer_build=True, **options)
@@ -188,15 +188,15 @@ def add_listeners(hooks: Sequence[Any], more_listeners: Iterable[Any]) -> None:
 
 def new_saver(save_for_hook: Callable[[Any, str, int], None],
               **options: Any) -> Any:
-  """Returns a saver of the default graph, which hooks find there.
+  """Returns a saver of the default graph, which hooks look up there.
 
-  Its method `build` makes its ops, for all variables that there are then, and
+  The method `build` makes the ops, for all variables at the time of the call.
   `write` takes a session and the path of a checkpoint. As in `tf.estimator`,
-  a saver that a builder has put there stays the one of the hooks.
+  hooks keep to a saver that a builder has added to the graph.
 
   Args:
-    save_for_hook: called with a session, the path of a checkpoint without its
-      number, and the global step, each time that a hook asks to save.
+    save_for_hook: called with a session, the path of a checkpoint without the
+      number, and the global step, each time a hook asks to save.
     **options: arguments of `tf.train.Saver`.
   """
   v1 = _tensorflow.v1
@@ -208,7 +208,7 @@ def new_saver(save_for_hook: Callable[[Any, str, int], None],
 
 @functools.lru_cache(maxsize=None)
 def _saved_tensors():
-  """Returns the class of tensors that a `Saver` saves and never restores."""
+  """Returns the class of tensors to save and never to restore."""
 
   class SavedTensors(tensorflow_internals.saveable_classes()[0]):
 

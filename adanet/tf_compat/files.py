@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are written whole or not at all, on every file system."""
+"""Writes files whole or not at all, on every file system."""
 
 import contextlib
 import json
@@ -23,9 +23,9 @@ TEMPORARY_PATTERN = "*" + _TEMPORARY + "*"
 
 
 def real_path(path: str) -> str:
-  """Returns the one absolute path of a file, without symbolic links.
+  """Returns the absolute path of a file, without symbolic links.
 
-  A path with a scheme, such as "gs://", is returned as it is.
+  A path with a scheme, such as "gs://", is returned unchanged.
   """
   return path if "://" in path else os.path.realpath(path)
 
@@ -35,11 +35,11 @@ def written_whole(path: str) -> Iterator[str]:
   """Writes a file whole or not at all.
 
   Args:
-    path: str, the file. Its folder is made.
+    path: str, the file. A missing folder is made.
 
   Yields:
-    The path to write to. It is in the same folder, and becomes `path` at the
-    end, unless there is an error.
+    The path to write to, in the same folder. The file becomes `path` at the
+    end, unless an error occurs.
   """
   gfile = _tensorflow.v1.io.gfile
   gfile.makedirs(os.path.dirname(path))
@@ -54,19 +54,19 @@ def written_whole(path: str) -> Iterator[str]:
 
 
 def is_disk_full(error: BaseException) -> bool:
-  """Returns whether an error says that there is no space for a file.
+  """Returns whether an error is about a full disk.
 
-  Ops, summaries and Python raise errors of different types for it.
+  Ops, summaries and Python raise errors of different types.
   """
   text = str(error)
   return "No space left on device" in text or "Disk quota exceeded" in text
 
 
 def write_bytes(path: str, content: bytes) -> None:
-  """Writes a file whole or not at all. Its folder is made.
+  """Writes a file whole or not at all. Makes a missing folder.
 
   Raises:
-    tf.errors.OpError: it cannot be written. An older file stays.
+    tf.errors.OpError: the file cannot be written. An older file stays.
   """
   with written_whole(path) as temporary:
     with _tensorflow.v1.io.gfile.GFile(temporary, "wb") as f:
@@ -79,10 +79,10 @@ def write_text(path: str, text: str) -> None:
 
 
 def read_text(path: str) -> Optional[str]:
-  """Returns the text of a file; None if there is no such file.
+  """Returns the text of a file; None if the file does not exist.
 
   Raises:
-    tf.errors.OpError: it cannot be read.
+    tf.errors.OpError: the file cannot be read.
   """
   errors = _tensorflow.v1.errors
   for tries_left in reversed(range(_READS)):
@@ -106,12 +106,12 @@ def write_json(path: str, kind: Any, value: Any) -> None:
 
 def read_json(path: str, kind: Type[_T],
               skips_unknown: bool = False) -> Optional[_T]:
-  """Returns the value that `write_json` wrote; see `typed_json.from_json`.
+  """Returns a value of `write_json`; see `typed_json.from_json`.
 
-  None if there is no such file, or its value is not of this type.
+  None if the file does not exist, or the value has another type.
 
   Raises:
-    tf.errors.OpError: it cannot be read.
+    tf.errors.OpError: the file cannot be read.
   """
   text = read_text(path)
   try:
@@ -122,7 +122,7 @@ def read_json(path: str, kind: Type[_T],
 
 
 def names(folder: str) -> List[str]:
-  """Returns the names in a folder, sorted; none if there is no such folder."""
+  """Returns the sorted names in a folder; none if the folder is missing."""
   gfile = _tensorflow.v1.io.gfile
   if not gfile.isdir(folder):
     return []
@@ -131,10 +131,10 @@ def names(folder: str) -> List[str]:
 
 
 def remove_folder(folder: str) -> None:
-  """Removes a folder, while another task may write in it or remove it, too.
+  """Removes a folder, in which another task may write or remove files, too.
 
   Raises:
-    tf.errors.OpError: it cannot be removed.
+    tf.errors.OpError: the folder cannot be removed.
   """
   gfile = _tensorflow.v1.io.gfile
   for tries_left in reversed(range(_REMOVALS)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow as it runs: its versions, GPUs, threads and errors."""
+"""TensorFlow at run time: versions, GPUs, threads and errors."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ from adanet.tf_compat import _tensorflow
 
 
 def loaded_versions() -> Dict[str, str]:
-  """Returns the version of TensorFlow, and of each Keras that is loaded."""
+  """Returns the versions of TensorFlow and of each loaded Keras."""
   versions = {name: getattr(sys.modules.get(name), "__version__", None)
               for name in ("keras", "tf_keras")}
   return dict({name: str(version) for name, version in versions.items()
@@ -18,7 +18,7 @@ def loaded_versions() -> Dict[str, str]:
 
 
 def gpu_names() -> List[str]:
-  """Returns the names of the GPUs that TensorFlow uses: "/device:GPU:0".
+  """Returns the names of TensorFlow's GPUs: "/device:GPU:0".
 
   A GPU that the user divides has a name for each part. A GPU that the user
   hides has none.
@@ -52,7 +52,7 @@ _TUNABLE = ("Parallel", "Prefetch", "MapAndBatch", "OptionsDataset")
 
 
 def _ops(graph_def):
-  """Yields the types of all ops of a graph and of its functions."""
+  """Yields the types of all ops of a graph and of the graph's functions."""
   for node in graph_def.node:
     yield node.op
   for function in graph_def.library.function:
@@ -61,10 +61,10 @@ def _ops(graph_def):
 
 
 def without_idle_tuning(dataset: Any) -> Any:
-  """Returns a dataset without the thread that would have nothing to tune.
+  """Returns a dataset without a tuning thread, if nothing can be tuned.
 
-  The close of a session waits for that thread, which sleeps for up to a minute.
-  A dataset with options of its own stays as it is.
+  The close of a session waits for the thread, which sleeps for up to a minute.
+  A dataset with options of the user stays unchanged.
   """
   options = _tensorflow.v1.data.Options()
   if hasattr(options, "autotune"):
@@ -90,10 +90,10 @@ _WORD = re.compile(r"[^\W_]")
 
 
 def error_line(error: BaseException) -> str:
-  """Returns the first line of an error that says what is wrong.
+  """Returns the first informative line of an error.
 
-  Rulers, headings and the lines of a program that made an op are left out. The
-  name of the error's type if there is no other line.
+  Rulers, headings and lines of the program are left out. Without such a line,
+  returns the name of the error's type.
   """
   for line in _DEFINITIONS.sub("", str(error)).splitlines():
     line = _NUMBER.sub("", line.strip())

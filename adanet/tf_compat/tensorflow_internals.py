@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The names of TensorFlow that adanet uses and TensorFlow does not publish.
+"""The private names of TensorFlow that adanet uses.
 
-All of them stand here, seen in TensorFlow 1.15, 2.15 and 2.21. A version
-without one of the names gets one line at the first use.
+All such names stand in the module, seen in TensorFlow 1.15, 2.15 and 2.21. For
+a version without a name, the first use raises a one-line error.
 """
 
 import sys
@@ -19,7 +19,7 @@ def _named(owner: Any, name: str, purpose: str) -> Any:
   """Returns an attribute of TensorFlow's inside.
 
   Raises:
-    RuntimeError: this version of TensorFlow has no such attribute.
+    RuntimeError: the installed TensorFlow has no such attribute.
   """
   attribute = getattr(owner, name, None)
   if attribute is None:
@@ -30,10 +30,10 @@ def _named(owner: Any, name: str, purpose: str) -> Any:
 
 
 def has_started() -> bool:
-  """Returns whether TensorFlow has made its threads for eager ops.
+  """Returns whether TensorFlow has made the threads for eager ops.
 
-  No public function tells without making them. The answer is "no" in a release
-  of TensorFlow that has no such name.
+  No public function tells without making threads. False in a release of
+  TensorFlow without the private name.
   """
   module = sys.modules.get("tensorflow.python.eager.context")
   context = getattr(module, "_context", None)
@@ -41,9 +41,10 @@ def has_started() -> bool:
 
 
 def eager_device() -> str:
-  """Returns the device of the eager scope; "" outside all of them.
+  """Returns the device of the eager scope; "" outside all scopes.
 
-  A new tensor tells its device, but not whether a scope or a default chose it.
+  A new tensor has a device, but not whether a scope or a default chose the
+  device.
   """
   module = _tensorflow.load("tensorflow.python.eager.context")
   purpose = "the devices of variables that are made eagerly"
@@ -53,8 +54,8 @@ def eager_device() -> str:
 def device_setter() -> Any:
   """Returns the module of `replica_device_setter`.
 
-  It has the default strategy, `_RoundRobinStrategy`, and the list of the ops
-  that hold variables, `STANDARD_PS_OPS`.
+  The module has the default strategy, `_RoundRobinStrategy`, and the list of
+  the ops that hold variables, `STANDARD_PS_OPS`.
   """
   module = sys.modules[_tensorflow.v1.train.replica_device_setter.__module__]
   for name in ("_RoundRobinStrategy", "STANDARD_PS_OPS"):
@@ -68,10 +69,10 @@ def variable_ops() -> FrozenSet[str]:
 
 
 def op_counts() -> Any:
-  """Returns the dict from graph to its number of random ops without a seed.
+  """Returns the dict from graph to the number of random ops without a seed.
 
-  TensorFlow makes their seeds of this number. TensorFlow 1.15 has no such dict,
-  and asks the graph: then None.
+  TensorFlow derives seeds from the number. None on TensorFlow 1.15, which asks
+  the graph.
   """
   if _tensorflow.IS_TENSORFLOW_1:
     return None

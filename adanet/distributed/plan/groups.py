@@ -35,15 +35,15 @@ class WorkerGroup(NamedTuple):
   """Workers that build and train the same.
 
   Attributes:
-    workers: the workers, at least one.
-    builds_ensemble: whether each of them builds the ensemble.
-    subnetworks: the subnetworks that each of them builds.
-    trains_subnetworks: whether each of them trains subnetworks.
-    fractions: pairs of a subnetwork that each of them trains, increasing, and
-      the fraction of its time for subnetworks that this one gets. None: each
-      trains all subnetworks that it builds, one step of each in turn.
-    ensemble_fraction: the fraction of its time for the ensembles: 0 if it
-      builds none, and 1 if it trains no subnetwork.
+    workers: the workers, at least 1.
+    builds_ensemble: whether each worker builds the ensemble.
+    subnetworks: the subnetworks that each worker builds.
+    trains_subnetworks: whether each worker trains subnetworks.
+    fractions: pairs of a trained subnetwork, increasing, and the subnetwork's
+      fraction of the worker's time for subnetworks. None: each worker trains
+      all subnetworks of the worker, a step of each subnetwork in turn.
+    ensemble_fraction: the fraction of a worker's time for the ensembles: 0 for
+      a worker without ensembles, and 1 for a worker that trains no subnetwork.
   """
   workers: Indices
   builds_ensemble: bool
@@ -54,7 +54,7 @@ class WorkerGroup(NamedTuple):
 
   @property
   def trained(self) -> Indices:
-    """The subnetworks that each of the workers trains."""
+    """The subnetworks that each worker trains."""
     if not self.trains_subnetworks:
       return Indices()
     if self.fractions is None:
@@ -63,20 +63,21 @@ class WorkerGroup(NamedTuple):
 
   @property
   def num_trained(self) -> int:
-    """The number of subnetworks that each of the workers trains."""
+    """The number of subnetworks that each worker trains."""
     return len(self.trained)
 
   @property
   def in_lockstep(self) -> bool:
-    """Whether each trains subnetworks, one step of each in turn."""
+    """Whether each worker trains a step of each subnetwork in turn."""
     return self.trains_subnetworks and self.fractions is None
 
   def time_fractions(
       self, costs: Optional[Sequence[weights.Number]] = None
   ) -> Dict[int, weights.Number]:
-    """Returns the fraction of its time for each subnetwork that it trains.
+    """Returns the fraction of a worker's time for each trained subnetwork.
 
-    With `ensemble_fraction` they add up to 1. The costs are the plan's.
+    With `ensemble_fraction`, the fractions add up to 1. The costs are the
+    plan's.
     """
     rest = 1 - self.ensemble_fraction
     if not self.in_lockstep:
@@ -91,10 +92,11 @@ class SubnetworkGroup(NamedTuple):
   """Subnetworks that have the same values.
 
   Attributes:
-    subnetworks: the subnetworks, at least one.
-    num_builders, num_trainers: how many workers build, and train, each.
-    rows: the part of the input's rows that trains each, as
-      `rows_per_subnetwork` of a `PlacementPlan` returns.
+    subnetworks: the subnetworks, at least 1.
+    num_builders, num_trainers: how many workers build, and train, each
+      subnetwork.
+    rows: the part of the input's rows that trains each subnetwork, as in
+      `rows_per_subnetwork` of a `PlacementPlan`.
     effective_speed, stale_gradients, max_staleness: as the methods of a
       `PlacementPlan` return.
   """
@@ -111,8 +113,8 @@ class PsGroup(NamedTuple):
   """Parameter servers that hold variables of the same subnetworks.
 
   Attributes:
-    ps: the parameter servers, at least one.
-    subnetworks: the subnetworks with variables on each of them.
+    ps: the parameter servers, at least 1.
+    subnetworks: the subnetworks with variables on each parameter server.
     fetches, load: as `fetches_per_ps` and `load_per_ps` return.
   """
   ps: Indices
@@ -122,13 +124,13 @@ class PsGroup(NamedTuple):
 
 
 class PlacedSubnetwork(NamedTuple):
-  """One subnetwork of a plan.
+  """A subnetwork of a plan.
 
   Attributes:
-    trainers: the workers that train it.
+    trainers: the workers that train the subnetwork.
     effective_speed: as in `PlacementPlan.effective_speeds`.
-    ps: the parameter servers that hold its variables; None if the strategy
-      does not say.
+    ps: the parameter servers with the subnetwork's variables; None if the
+      strategy does not say.
   """
   trainers: Indices
   effective_speed: float
@@ -139,12 +141,12 @@ class SpeedFigures(NamedTuple):
   """Values of the ensembles, the subnetworks, arrays [k], and the groups.
 
   Attributes:
-    ensemble_speed: float; infinity where ensembles cost nothing.
+    ensemble_speed: float; infinity if ensembles cost nothing.
     num_builders, num_trainers: int64.
     speeds, stale_gradients, max_staleness: float64.
     reads: float64, as in `Predictions.load_per_ps`.
-    work: float64 [number of groups], the cost of one step of all that a worker
-      trains in lockstep; 0 for a group with fractions.
+    work: float64 [number of groups], the cost of a step of all subnetworks that
+      a worker trains in lockstep; 0 for a group with fractions.
   """
   ensemble_speed: float
   num_builders: np.ndarray
@@ -160,13 +162,13 @@ class _SubnetworkWorkers:
   """The workers that build a subnetwork, and the workers that train it.
 
   Attributes:
-    num_builders: how many workers build it.
-    lockstep: pairs of how many workers of a group train it in lockstep, and
-      d(w, i).
-    divided: pairs of how many workers of a group give it a part of all their
-      time, and this part.
-    forward, reads: how often it is read for the ensembles alone, and by workers
-      that train in lockstep.
+    num_builders: how many workers build the subnetwork.
+    lockstep: pairs of how many workers of a group train the subnetwork in
+      lockstep, and d(w, i).
+    divided: pairs of how many workers of a group train the subnetwork in a part
+      of the time, and the part.
+    forward, reads: how often the subnetwork is read for the ensembles alone,
+      and by workers that train in lockstep.
   """
 
   def __init__(self) -> None:
@@ -177,9 +179,9 @@ class _SubnetworkWorkers:
 
   def figures(self, exact_cost: weights.Number
               ) -> Tuple[int, float, float, float, float]:
-    """Returns the number of trainers, speed, staleness, the most of it, reads.
+    """Returns number of trainers, speed, mean and most staleness, reads.
 
-    The reads are by workers that divide their time, in units of the mean cost.
+    The reads are by workers with divided time, in units of the mean cost.
     """
     cost = float(exact_cost)
     num_trainers = sum(count for count, _ in self.lockstep + self.divided)
@@ -212,7 +214,7 @@ def predict_speeds(groups: Sequence[WorkerGroup], num_subnetworks: int,
   """Returns the `SpeedFigures` of a cluster.
 
   Args:
-    groups: the groups of its workers.
+    groups: the groups of the cluster's workers.
     num_subnetworks: k.
     exact_costs: k positive numbers; None if all are 1.
     ensemble_cost: E.
