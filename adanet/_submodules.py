@@ -10,7 +10,6 @@ def importer(package: str, *names: str) -> Callable[[str], Any]:
   """Returns the `__getattr__` of a package.
 
   Args:
-    package: str, the full name.
     *names: str, the modules and packages that are attributes without an import.
   """
 

@@ -17,8 +17,6 @@ def check_count(name: str, value: Any, least: int = 1,
   NumPy integer would make `in range(...)` take linear time.)
 
   Args:
-    name: the argument, for the error.
-    value: its value.
     least: the least valid integer.
     below: the least integer that is too large; None for no limit.
     or_none: whether None is valid, too.
@@ -50,8 +48,6 @@ def check_number(name: str, value: Any, is_valid: Callable[[Any], bool],
   NumPy's numbers are numbers, booleans are not.
 
   Args:
-    name: the argument, for the error.
-    value: its value.
     is_valid: returns whether a number is valid.
     expected: the valid values in words, for the error.
 
@@ -89,8 +85,6 @@ def check_folder(name: str, value: Any, or_none: bool = True) -> Optional[str]:
   """Returns the path of a folder as a str, as the user wrote it.
 
   Args:
-    name: the argument, for the error.
-    value: its value.
     or_none: whether None is valid, too.
 
   Returns:

@@ -70,7 +70,6 @@ def locked(path: str, what: str) -> Iterator[Lock]:
   A file system without locks gets a warning, and the block runs.
 
   Args:
-    path: str, the file.
     what: str, the locked thing for messages: "directory '/searches/digits'".
 
   Raises:

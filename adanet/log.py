@@ -26,13 +26,7 @@ def show(line: str) -> None:
 
 
 def log(level: int, message: str, *args: object) -> None:
-  """Writes a line to the log, or prints the line if the log has no handler.
-
-  Args:
-    level: a level of the module.
-    message: str, with a place for each of `args`.
-    *args: the values for the places.
-  """
+  """Writes a line to the log, or prints the line if the log has no handler."""
   logger = logging.get_absl_logger()
   standard = logging.converter.absl_to_standard(level)
   if logger.hasHandlers():

@@ -51,7 +51,6 @@ def to_json(kind: Any, value: Any) -> Any:
   """Returns a value for `json.dumps`.
 
   Args:
-    kind: the type of the value, see the module.
     value: the value. Its numbers may be NumPy's.
   """
   if kind is Any:
@@ -159,8 +158,6 @@ def from_json(kind: Type[_T], content: Any,
   """Returns the value that `to_json` made JSON of.
 
   Args:
-    kind: the type of the value.
-    content: the value that `json.loads` returned.
     skips_unknown: whether objects may have fields that their class does not
       have, as a newer version may write them.
 

@@ -37,9 +37,6 @@ class Wait:
     Args:
       timeout_secs: how long to wait at most; None: without an end.
       advice: str, the remedy when the time is over.
-      clock: returns the time, in seconds from any moment.
-      sleep: waits for some seconds.
-      log: takes a line for the user.
     """
     self._timeout_secs = timeout_secs
     self._advice = advice
@@ -60,7 +57,6 @@ class Wait:
     When 5 s are over, and then every 30 s, it logs the reason of the wait.
 
     Args:
-      secs: float, how long.
       message: returns the reason of the wait. It is called only if it is
         needed, so it may take its time.
 
@@ -120,8 +116,6 @@ def wait_until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
   """Calls a function again and again while the disk is full.
 
   Args:
-    write: function that writes.
-    wait: `Wait`, how long.
     path: str, a path on that disk, for messages.
 
   Returns:

@@ -70,7 +70,6 @@ class Command:
 
     Args:
       name: str, the command as the user types it, such as "adanet-plan".
-      manual: str, the text that --help prints above the flags.
       takes_program: bool, whether the arguments are a program and its flags.
         Then this command's flags end before it.
     """
@@ -114,8 +113,6 @@ class Command:
       run: function from the arguments that are no flags to the exit code. It is
         called after the flags have been set, unless --help or --version is
         among them.
-      argv: sequence of str, the program and its arguments; None for
-        the process.
 
     Returns:
       int, the exit code.
@@ -199,13 +196,7 @@ class ClusterFlags:
   """
 
   def __init__(self, command: Command, max_workers: int, max_ps: int):
-    """Defines the flags.
-
-    Args:
-      command: gets them.
-      max_workers: int, the most workers beside the chief.
-      max_ps: int, the most parameter servers.
-    """
+    """Defines the flags."""
     self._command = command
     self.workers = command.define_integer(
         "workers", 0, "Number of workers beside the chief.", 0, max_workers)

@@ -41,7 +41,6 @@ def new_tables(console, rows, style):
   """Returns tables that fit a terminal: each repeats the first column.
 
   Args:
-    console: a `rich.console.Console`. If it is no terminal, one table is made.
     rows: list of lists of str, as long as each other. The first row is the
       heading, the first column text, and the rest are aligned right.
     style: function from a cell to its style, a str.
@@ -70,10 +69,6 @@ def print_parts(console, parts):
 
   Elsewhere the lines of the tables divide, and headings, which are bold, have an
   empty line before them.
-
-  Args:
-    console: a `rich.console.Console`.
-    parts: list of `rich.table.Table` and `rich.text.Text`.
   """
   if console.is_terminal:
     for i, part in enumerate(parts):

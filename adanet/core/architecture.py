@@ -74,7 +74,6 @@ class Architecture(NamedTuple):
     """Returns the architecture in a file.
 
     Args:
-      text: str, the content of the file.
       source: str, the file, for error messages.
 
     Raises:

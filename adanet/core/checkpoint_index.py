@@ -107,9 +107,6 @@ def entries(checkpoint: str) -> Iterator[Tuple[bytes, Entry]]:
 
   The key is the name of a variable. That of a part has a zero byte.
 
-  Args:
-    checkpoint: str, its prefix.
-
   Raises:
     ValueError: the file `.index` is not complete.
     tf.errors.OpError: the file cannot be read.

@@ -361,10 +361,6 @@ def stored_names(names: Iterable[str], stored: Iterable[str]) -> Dict[str, str]:
   each builder. So the layers of a subnetwork have other numbers in an old
   checkpoint, in the same order.
 
-  Args:
-    names: the names of the graph's variables.
-    stored: the names of the checkpoint's variables.
-
   Returns:
     Dict from a name in the graph to the name in the checkpoint, for layers with
     the same count and different numbers.

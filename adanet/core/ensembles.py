@@ -106,7 +106,6 @@ class Combination(NamedTuple):
 
     Args:
       index: int, its place among the candidates of the iteration.
-      previous: the winner of the last iteration, or None.
     """
     before = previous.architecture if previous else None
     return architecture_lib.Architecture(
@@ -118,12 +117,7 @@ class Combination(NamedTuple):
 
 def combination(candidate: Any, previous: Optional[EnsembleSpec],
                 fitted: bool) -> Combination:
-  """Returns which subnetworks a candidate has.
-
-  Args:
-    previous: the winner of the last iteration, or None.
-    fitted: whether its ensembler is fitted.
-  """
+  """Returns which subnetworks a candidate has."""
   builders = tuple(candidate.subnetwork_builders)
   if previous is None:
     return Combination(candidate.name, builders, ())
@@ -195,15 +189,9 @@ def build_ensemble(
   """Builds an ensemble in the default graph and the current variable scope.
 
   Args:
-    combined: `Combination`, of which subnetworks.
-    ensembler: `adanet.ensemble.Ensembler`, how.
     index: int, its place among the candidates of the iteration.
-    subnetworks: the `SubnetworkSpec`s of the iteration.
-    previous: the winner of the last iteration, or None.
-    summary: `adanet.Summary` for the ensembler.
     frozen: whether it is an earlier winner. It is then only built upon; see
       `complete` for its loss and predictions.
-    training: whether it is built as for training.
 
   Raises:
     ValueError: the ensembler's return value does not fit, see the message.
@@ -265,7 +253,6 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
   """Returns an ensemble with losses, predictions, metrics, export outputs.
 
   Args:
-    spec: an ensemble as it was built.
     subnetworks: the exported ones; none for none.
   """
   ensemble = spec.ensemble

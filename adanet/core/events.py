@@ -14,9 +14,7 @@ class IterationBegan(NamedTuple):
   Attributes:
     iteration_number: int, from 0.
     subnetworks: tuple of str, the names of the training subnetworks.
-    ensembles: tuple of str, the names of the candidates.
     max_steps: int, the steps of each subnetwork; None if the input decides.
-    global_step: int, the global step now.
     num_iterations: int, after how many iterations training ends, or None.
     last_step: int, the global step at which training ends, or None.
   """
@@ -51,8 +49,6 @@ class Progress(NamedTuple):
   """How far an iteration is.
 
   Attributes:
-    iteration_number: int.
-    global_step: int.
     steps: dict from the name of a subnetwork or ensemble to the step.
     losses: dict from such a name to the loss of the last step; None if unknown.
     steps_per_second: float, since the last such event; None if not known.
@@ -75,7 +71,6 @@ class Stopped(NamedTuple):
   """A subnetwork or ensemble trains no further in an iteration.
 
   Attributes:
-    iteration_number: int.
     name: str, the name of the subnetwork or ensemble.
     reason: str, a sentence.
     is_complete: bool, whether all steps are done.
@@ -89,12 +84,7 @@ class Stopped(NamedTuple):
 
 
 class CheckpointSaved(NamedTuple):
-  """A checkpoint is complete.
-
-  Attributes:
-    path: str, the prefix of the checkpoint.
-    global_step: int.
-  """
+  """A checkpoint is complete."""
   path: str
   global_step: int
 
@@ -103,7 +93,6 @@ class IterationEnded(NamedTuple):
   """An iteration has a winner.
 
   Attributes:
-    iteration_number: int.
     choice: a `selection.Choice`, the winner.
     seconds: float, how long the iteration took, in all leading processes.
     metric_name: str, the metric of the comparison.
@@ -120,8 +109,6 @@ class IterationUndecided(NamedTuple):
   """Training ends at the last step, before the iteration has a winner.
 
   Attributes:
-    iteration_number: int.
-    global_step: int.
     choice: a `selection.Choice`, the ensemble that answers until then; None if
       an evaluator chooses at each request.
     metric_name: str, the metric of the comparison.
@@ -135,12 +122,7 @@ class IterationUndecided(NamedTuple):
 
 
 class TrainingEnded(NamedTuple):
-  """Training is over, or is interrupted.
-
-  Attributes:
-    global_step: int.
-    reason: str, a sentence.
-  """
+  """Training is over, or is interrupted."""
   global_step: int
   reason: str
 

@@ -51,7 +51,6 @@ def is_previous(architecture: architecture_lib.Architecture, number: int,
   Args:
     architecture: `Architecture` of the iteration's winner.
     before: `Architecture` of the previous ensemble, or None.
-    fitted: the names of the fitted ensemblers.
   """
   if before is None or architecture.subnetworks_of(number):
     return False
@@ -91,7 +90,6 @@ class GraphParts:
     """Returns the builders of an iteration, from the generator.
 
     Args:
-      number: int, the iteration.
       previous: the winner before; None if the generator does not ask for it.
     """
     generate = self.search.generator.generate_candidates
@@ -193,14 +191,7 @@ class GraphParts:
   def subnetwork(self, builders: Sequence[Any], index: int, number: int,
                  previous: Optional[EarlierWinner],
                  frozen: bool) -> subnetworks.SubnetworkSpec:
-    """Builds the subnetwork of a builder.
-
-    Args:
-      builders: all builders of the iteration.
-      index: int, the index of the builder.
-      previous: the winner before, or None.
-      frozen: whether the iteration is an earlier iteration.
-    """
+    """Builds the subnetwork of a builder."""
     builder = builders[index]
     name = f"t{number}_{builder.name}"
     replicated = self.search.replicate_ensemble_in_training
@@ -231,9 +222,6 @@ class GraphParts:
 
     Args:
       index: int, the index among the candidates of the iteration.
-      specs: the `SubnetworkSpec`s of the iteration.
-      previous: the winner before, or None.
-      frozen: whether the iteration is an earlier iteration.
     """
     name = ensemble_name(number, combined.candidate_name, ensembler.name)
     # One that is fitted has no train op: only its networks may be replicated.
@@ -253,7 +241,6 @@ class GraphParts:
     """Makes the moving average of a candidate's AdaNet loss.
 
     Args:
-      name: str, the candidate's.
       tensor: the AdaNet loss; None for an average that is only read.
       summary: the candidate's `adanet.Summary`, if the tensor is given.
     """
@@ -279,11 +266,7 @@ class _Latest(NamedTuple):
 
 
 def latest(history: History, fitted: Sequence[str]) -> Optional[_Latest]:
-  """Returns the latest winner of a history, or None.
-
-  Args:
-    fitted: the names of the fitted ensemblers.
-  """
+  """Returns the latest winner of a history, or None."""
   winner: Optional[_Latest] = None
   for number, architecture in history:
     if winner is not None and is_previous(
@@ -308,11 +291,6 @@ def of_members(name: str, architecture: architecture_lib.Architecture,
   """Returns an ensemble with members only, without weights.
 
   A fitted ensemble of the next iteration asks which networks to keep.
-
-  Args:
-    architecture: `Architecture` of the members.
-    builders: the builder of each member.
-    networks: the `Subnetwork` of each member.
   """
   return _spec(name, ensemble_lib.ComplexityRegularized(
       [ensemble_lib.WeightedSubnetwork(subnetwork=network)

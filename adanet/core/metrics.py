@@ -71,8 +71,6 @@ def of_candidate(task: Any, spec: Any,
 
   Args:
     task: `subnetworks.Task`. Without evaluation there are no metrics.
-    spec: the head's spec of the candidate's logits.
-    terms: the terms of the head's loss.
   """
   if task.mode != "eval":
     return {}

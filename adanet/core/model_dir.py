@@ -243,7 +243,6 @@ class ModelDir:
     An unfinished file counts, too, as in AdaNet 0.8, with the reason "".
 
     Args:
-      iteration_number: int.
       steps: from a name to the current step. A note of a later step does not
         count: the last checkpoint was restored since.
     """
@@ -262,10 +261,8 @@ class ModelDir:
     """Notes that a subnetwork or ensemble trains no further in an iteration.
 
     Args:
-      name: str, the name of the subnetwork or ensemble.
       message: str, the reason. The first note stays, unless a restored
         checkpoint has undone the step of the note.
-      step: int, the current step.
     """
     path = os.path.join(self._stopped_dir(iteration_number), f"{name}.json")
     if (not tf_compat.v1.io.gfile.exists(path) or _read_note(path).step > step):
@@ -280,7 +277,6 @@ class ModelDir:
     the step. Notes of a lower `max_iteration_steps` go, too.
 
     Args:
-      iteration_number: int.
       steps: dict from the names of subnetworks and ensembles to the steps in
         the checkpoint.
       limit: int, the `max_iteration_steps` of the search, or None.

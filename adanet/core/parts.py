@@ -20,10 +20,6 @@ def divide(builder_names: Sequence[str],
 
   The builders of an ensemble are in the same part, unless the ensemble is
   fitted after the training.
-
-  Args:
-    builder_names: the names of all builders of the iteration.
-    planned: the new ensembles of the iteration.
   """
   group_of: Dict[str, List[str]] = {name: [name] for name in builder_names}
   for ensemble in planned:
@@ -45,7 +41,6 @@ def longest_first(parts: Sequence[Part],
   """Returns the parts in the order in which to begin them.
 
   Args:
-    parts: the parts of an iteration.
     seconds: dict from the name of a builder to how long the builder's part took
       an iteration ago; empty for the first iteration.
     costs: dict from the name of each builder to the builder's cost, in any
@@ -66,7 +61,6 @@ def assign_longest_first(
   """Divides parts among tasks: the longest first, each to the least busy task.
 
   Args:
-    parts: the parts of an iteration.
     costs: dict from the name of each builder to the cost, in any unit, or None.
       If a cost is unknown, all builders count alike.
     tasks: the names of the tasks. The first task gets the first part.

@@ -201,9 +201,7 @@ class ScopedSummary(subnetwork_lib.Summary):
     """Adds an op and chooses the tag.
 
     Args:
-      tensor: a string tensor.
       scope: a name scope to omit once from the tag.
-      description: str or None.
       written: the tag, if the op has another one.
     """
     op = tensor.op

@@ -60,7 +60,6 @@ def ancestors(ops: Iterable[Any],
   """Returns ops and all earlier ops.
 
   Args:
-    ops: ops of a graph.
     before: function from an op to the relevant ops directly before the op.
   """
   by_name: Dict[str, Any] = {}
@@ -134,21 +133,13 @@ def new_graph(seed: Optional[int]) -> Any:
 
 
 def seed_scope(name: str) -> ContextManager[None]:
-  """Derives missing seeds in the default graph from a name.
-
-  Args:
-    name: str, see `seeds.seed_scope`.
-  """
+  """Derives missing seeds in the default graph from a name."""
   return seeds.seed_scope(tf_compat.v1.get_default_graph(), name)
 
 
 @contextlib.contextmanager
 def same_seeds(name: str) -> Iterator[None]:
-  """Derives missing seeds from a name, each time the same seeds.
-
-  Args:
-    name: str, see `seeds.seed_scope`.
-  """
+  """Derives missing seeds from a name, each time the same seeds."""
   graph = tf_compat.v1.get_default_graph()
   graph.sources.pop(name, None)  # Where an earlier scope ended.
   with seeds.seed_scope(graph, name):
@@ -179,11 +170,6 @@ def _put_into_scope(scope, saveables, earlier):
 
   In a checkpoint, a table has the name from the user, or the name of the kind
   of table. Of two tables with the same name, a Saver would save only the last.
-
-  Args:
-    scope: str, the scope of the builder.
-    saveables: the `SaveableObject`s made in the scope.
-    earlier: the `SaveableObject`s made before.
   """
   names = {saveable.name for saveable in earlier}
   for saveable in saveables:
@@ -224,7 +210,6 @@ def builder_scope(variable_scope: Any, built: Optional[ScopeContent] = None
   have unique names in checkpoints.
 
   Args:
-    variable_scope: the `VariableScope` that has the builder's step.
     built: the builder's content so far, to continue; None for nothing.
 
   Yields:

@@ -30,8 +30,6 @@ def all_nan_error(number: int, names: Iterable[str],
   """Returns the error of an iteration in which all losses are NaN.
 
   Args:
-    number: int, the number of the iteration.
-    names: the names of the ensembles.
     advice: str, a sentence for a known reason, in place of the usual advice.
   """
   return AllNaNError(
@@ -152,8 +150,6 @@ def choose(
   The first candidate wins a tie.
 
   Args:
-    names: sequence of str, the names of the candidates.
-    values: sequence of float, the loss or metric of each candidate.
     maximize: bool, whether the greatest value is the best, not the least.
     previous: int, the index of the previous ensemble; None if the previous
       ensemble is no candidate.
@@ -161,7 +157,6 @@ def choose(
     objective_fn: function from the values of possible winners to the index of
       the best value, or None to use `maximize`. If the function chooses a NaN,
       the function is called again without NaNs.
-    advice: see `all_nan_error`.
 
   Returns:
     A `Choice`.

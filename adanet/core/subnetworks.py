@@ -51,7 +51,6 @@ class LearningTask(NamedTuple):
 
     Args:
       logits: tensor of shape [batch, logits_dimension], or dict of such.
-      owner: the owner of the logits, for messages.
 
     Raises:
       ValueError: the head cannot take the logits or the labels.
@@ -71,11 +70,7 @@ class LearningTask(NamedTuple):
 
   def loss_terms(self, spec: Any,
                  logits: Any) -> Tuple[mean_loss.LossTerm, ...]:
-    """Returns the terms of the head's loss; none unless it is evaluated.
-
-    Args:
-      spec: the head's spec of the logits.
-    """
+    """Returns the terms of the head's loss; none unless it is evaluated."""
     if self.mode != "eval":
       return ()
     return mean_loss.terms_of(self.head, spec, self.features, logits)
@@ -223,9 +218,6 @@ def train_op_scope(variable_scope: Any, built: scopes.ScopeContent
                    ) -> Iterator[List[Any]]:
   """Enters the scope of a builder's or an ensembler's train op.
 
-  Args:
-    built: the builder's `ScopeContent` so far.
-
   Yields:
     A list. At the end of the scope it has the ops that are to run with the
     train op: the assignments of layers of Keras 3.
@@ -253,11 +245,8 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
   """Builds a subnetwork in the default graph and the current variable scope.
 
   Args:
-    name: str, the subnetwork's.
-    summary: `adanet.Summary` for the builder.
     previous_ensemble: the `adanet.Ensemble` of the last iteration, for a
       builder that asks for it; or None.
-    config: RunConfig for the builder.
     frozen: whether it is part of an earlier winner. It then has no loss.
     training: whether it is built as for training: with dropout, say.
 
@@ -349,12 +338,6 @@ def warn_of_probabilities(logits: Any, predictions: Any, owner: str,
   """Warns if the logits of a network come out of a softmax or a sigmoid.
 
   A regression head may want such logits, so only heads of classes are checked.
-
-  Args:
-    logits: tensor, or dict from a head to a tensor.
-    predictions: the head's predictions from them.
-    owner: str, the owner of the network, for the message.
-    scope: str, the name scope of the network.
   """
   if not isinstance(predictions, dict):
     return
@@ -401,7 +384,6 @@ def answered(function: Callable[..., Any], arguments: Dict[str, Any],
   """Returns the arguments of a function, with the optional ones that it takes.
 
   Args:
-    function: the user's.
     arguments: dict of all that each such function takes.
     previous_ensemble: the previous ensemble, or None.
     **optional: further arguments, each for a function that has it by name.

@@ -48,12 +48,7 @@ def from_generator() -> str:
 
 
 def check_input_fn(input_fn: Any, error: Type[Exception] = ValueError) -> None:
-  """Raises an error unless there is a function.
-
-  Args:
-    input_fn: the value that a user gave as one.
-    error: class of the error.
-  """
+  """Raises an error unless there is a function."""
   if not callable(input_fn):
     raise error(
         "input_fn must be a function that returns (features, labels) or a "
@@ -73,11 +68,7 @@ class EmptyInputError(ValueError):
 
 
 def empty_input_error(what: str) -> EmptyInputError:
-  """Returns the error of an input without a batch.
-
-  Args:
-    what: str, the reader of the input: "evaluate".
-  """
+  """Returns the error of an input without a batch."""
   return EmptyInputError(
       f"{what}: the input has no batch. Check what input_fn reads: missing "
       "files, a filter that keeps nothing, drop_remainder with fewer examples "
@@ -196,11 +187,6 @@ def explained_in_builder(owner: str, features: Any,
                          labels: Any) -> Iterator[None]:
   """Explains an error of a builder that cannot take its input.
 
-  Args:
-    owner: str, the builder, for the message.
-    features: tensor or dict of tensors.
-    labels: tensor, dict of tensors or None.
-
   Raises:
     ValueError: the error may be one of the input.
   """
@@ -278,9 +264,6 @@ def _first_line(message, features):
 @contextlib.contextmanager
 def explained_in_run(features: Any = None) -> Iterator[None]:
   """Explains an error of a session that the data causes.
-
-  Args:
-    features: tensor, dict of tensors, or None.
 
   Raises:
     tf.errors.OpError: of the same class as the error.

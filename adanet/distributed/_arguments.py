@@ -22,8 +22,6 @@ def check_weight(name, value, expected, may_be_zero=False, in_plan=False):
   """Returns a cost or size as an int, float or Fraction, after checking it.
 
   Args:
-    name: the argument, for the error.
-    value: its value.
     expected: the valid values in words, for the error.
     may_be_zero: whether 0 is valid.
     in_plan: whether the range is [LEAST, MOST], and not all positive numbers.

@@ -52,9 +52,6 @@ def of_workers(shares: Iterable[Any]) -> List[InputPart]:
   See `PlacementStrategy.worker_input_context`. Together, the trainers of a
   subnetwork read each row. If all trainers train the same subnetworks, each row
   is read once in an epoch.
-
-  Args:
-    shares: the `Share` of each worker, in the order of the workers.
   """
   kinds: Dict[Any, int] = {}  # From a share to its number.
   kind_of_worker = [kinds.setdefault(share, len(kinds)) for share in shares]

@@ -57,7 +57,6 @@ class Answering:
     was deleted meanwhile.
 
     Args:
-      answer: the function.
       checkpoint_path: str, the prefix of the checkpoint; None for the latest.
       chosen: the `BestEnsemble` to begin with, or None.
     """

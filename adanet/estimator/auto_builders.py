@@ -95,17 +95,7 @@ class EstimatorBuilder(subnetwork_lib.Builder):
                logits_fn: Callable[..., Any],
                last_layer_fn: Optional[Callable[..., Any]],
                config: Any) -> None:
-    """Makes a builder.
-
-    Args:
-      name: str.
-      owner: str, the candidate in messages.
-      subestimator: function from a RunConfig to an `AutoEnsembleSubestimator`
-        of an estimator.
-      logits_fn: see `AutoEnsembleEstimator`.
-      last_layer_fn: see `AutoEnsembleEstimator`.
-      config: `RunConfig` of the search, for the model_fn.
-    """
+    """Makes a builder."""
     self._name = name
     self._owner = owner
     self._subestimator = subestimator
@@ -184,15 +174,8 @@ class NetworkBuilder(subnetwork_lib.Builder):
     """Makes a builder.
 
     Args:
-      name: str.
-      owner: str, the candidate in messages.
       make_network: function that returns a `FunctionNetwork` or a
         `KerasNetwork` for the default graph.
-      optimizer: see `AutoEnsembleSubestimator`.
-      default_optimizer: see `AutoEnsembleEstimator`.
-      train_input_fn: see `AutoEnsembleSubestimator`.
-      prediction_only: see `AutoEnsembleSubestimator`.
-      head: the network trains for its loss.
       said: the lines that builders of this search have said.
     """
     self._name = name

@@ -52,8 +52,6 @@ class ModelInputs:
     """Reads the inputs of the model.
 
     Args:
-      model: a model of Keras.
-      owner: str, the owner of the model, for messages.
       weights: names of features that are weights of examples. A model gets one
         only where it asks for it by name.
     """

@@ -158,12 +158,9 @@ class KerasNetwork:
     Args:
       make_model: function without arguments that makes a model of Keras 3 or
         of `tf_compat.keras`, a new one at each call.
-      owner: str, the owner of the function, for messages.
       heads: the names of a multi-head's parts. A list that the model returns
         has an output for each: by the names of a functional model's outputs,
         or in this order where none of them is a head's.
-      dtype_policy: see `FunctionNetwork`.
-      weights: see `auto_inputs.ModelInputs`.
     """
     self._dtype_policy = dtype_policy
     self._make_model = make_model
@@ -293,10 +290,7 @@ def by_head(result, model, heads, owner):
   """Returns the logits of a model for one head, or a dict for several.
 
   Args:
-    result: the return value of a call of the model.
-    model: model of Keras.
     heads: list of str, the names of the heads; empty for one without parts.
-    owner: str, the owner of the model, for messages.
 
   Raises:
     ValueError: it is not clear which output is for which head.

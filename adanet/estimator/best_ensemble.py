@@ -62,7 +62,6 @@ class BestEnsemble:
     """Finds out who has won, if that is known.
 
     Args:
-      checkpoint: str, or None; see the attribute.
       is_latest: whether the latest checkpoint is meant. Then a session has the
         checkpoint that is the latest when it opens, if the graph is the same.
     """

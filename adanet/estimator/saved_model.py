@@ -91,7 +91,6 @@ def signature_defs(receiver_tensors: Mapping[str, Any],
 
   Args:
     receiver_tensors: dict from str to tensor: the inputs.
-    alternatives: dict from str to alternative inputs, or None.
     export_outputs: dict from the name of a signature to an export output. A
       single output also becomes "serving_default".
 
@@ -180,13 +179,8 @@ def write_saved_model(export_dir_base: _Path, session: Any,
   arguments are those of `adanet.Estimator.export_saved_model`.
 
   Args:
-    export_dir_base: path of the folder in which to create the new folder.
     session: session with initialized variables and a graph that is not
       finalized.
-    signatures: dict from str to `SignatureDef` proto.
-    main_op: op to run when the SavedModel is loaded.
-    assets_extra: dict from a path in `assets.extra` to a path, or None.
-    as_text: bool.
     strip_default_attrs: bool, whether to omit default attribute values, so that
       older versions of TensorFlow can load the graph.
 

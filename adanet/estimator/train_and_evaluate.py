@@ -181,14 +181,7 @@ class CheckpointEvaluator:
   def __init__(self, estimator: Any, eval_spec: specs.EvalSpec,
                max_steps: Optional[int],
                clock: Callable[[], float] = time.monotonic) -> None:
-    """Evaluates nothing yet.
-
-    Args:
-      estimator: `adanet.Estimator`.
-      eval_spec: `EvalSpec`.
-      max_steps: int, the global step at which training ends, or None.
-      clock: returns the time, in seconds from any moment.
-    """
+    """Evaluates nothing yet."""
     self._estimator = estimator
     self._model_dir = model_dir_lib.ModelDir(estimator.model_dir)
     self._spec = eval_spec
@@ -215,7 +208,6 @@ class CheckpointEvaluator:
     """Evaluates and exports a checkpoint.
 
     Args:
-      checkpoint: str, its prefix.
       is_final: whether training is over. It is, too, where `max_steps` is
         reached and no ensemble has to train on.
       hooks: more `SessionRunHook`s than the spec has.
@@ -250,9 +242,6 @@ class CheckpointEvaluator:
     If that is done already, exporters that did not export it are asked again,
     because only now it is known to be the last one. If its iteration was not
     decided then, and another ensemble has won, all is done again.
-
-    Args:
-      checkpoint: str, its prefix.
     """
     if checkpoint != self.checkpoint or self._has_another_winner(checkpoint):
       self.evaluate(checkpoint, is_final=True)

@@ -146,7 +146,6 @@ def grouped(tasks: Sequence[TaskSummary],
   """Returns lists of the tasks that did the same, in their order.
 
   Args:
-    tasks: the tasks.
     max_groups: int. If there are more groups, tasks share one if they trained
       as many subnetworks and ensembles, or else if they are of the same kind.
   """

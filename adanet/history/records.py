@@ -265,7 +265,6 @@ def iteration_record(
   """Returns the record of an iteration that ended.
 
   Args:
-    ended: the event of the end of the iteration.
     candidates: dict from the name of each candidate to the names of the
       subnetworks, in the order of the graph.
     values: dict from the names of candidates to the compared values; None if
@@ -275,8 +274,6 @@ def iteration_record(
       candidates.
     progress: the last `events.Progress` of the iteration, with the steps and
       losses of subnetworks. Names of candidates are ignored.
-    global_step: int, the global step at the end.
-    generation: int, the generation of the cluster, or None.
     costs: dict from the name of a subnetwork to a dict with the costs in the
       `SubnetworkRecord`, or None.
     held_out_losses: dict from the name of a subnetwork to the loss of the
@@ -339,7 +336,6 @@ def added(before: Optional[TaskRecord], record: TaskRecord) -> TaskRecord:
 
   Args:
     before: the work of earlier processes for the same iteration, or None.
-    record: the work of this process.
   """
   if before is None:
     return record
@@ -367,10 +363,6 @@ def with_tasks(record: IterationRecord,
 
   The chief of a cluster knows the step of another task's subnetwork, but not
   the loss. The loss is from the task with the most training steps.
-
-  Args:
-    record: the result of an iteration.
-    tasks: the records of the tasks of the iteration.
   """
   subnetworks = dict(record.subnetworks)
   for name, subnetwork in subnetworks.items():
@@ -415,10 +407,6 @@ def _check_numbers(value, name=""):
 
 def loads(kind: Any, text: str) -> Any:
   """Returns the record of a file.
-
-  Args:
-    kind: the class of the record.
-    text: str, the text of the file.
 
   Raises:
     ValueError: `text` is not from `dumps` for a record of this class.

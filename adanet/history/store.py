@@ -191,7 +191,6 @@ class Store:
     """Returns the last evaluation of an iteration; None if unknown.
 
     Args:
-      iteration: int.
       name: str, the name of the evaluation, or "".
     """
     return self._record(records.EvaluationRecord,
@@ -201,10 +200,6 @@ class Store:
     """Returns the work of a task for an iteration so far.
 
     None if the record does not exist or cannot be read.
-
-    Args:
-      task: str, such as "worker:1".
-      iteration: int.
     """
     problems: List[str] = []
     record = self._record(
@@ -218,9 +213,6 @@ class Store:
     A single warning reports skipped records that cannot be read. An iteration
     without a record, as in a model_dir of AdaNet, is read from the architecture
     file.
-
-    Args:
-      warn: function that takes the warning.
 
     Raises:
       ValueError: the model_dir does not exist.

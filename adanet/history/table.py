@@ -273,7 +273,6 @@ def show(search: records.Records, console: rich_console.Console) -> None:
   """Prints the history of a search.
 
   Args:
-    search: its records.
     console: a `rich.console.Console`. If it is no terminal, the output is plain
       text.
   """

@@ -106,9 +106,7 @@ class Output:
     """Opens the files.
 
     Args:
-      tasks: all tasks.
       log_dir: an existing folder, for a file of each task; None for no files.
-      warn: prints a line.
 
     Raises:
       OSError: a file cannot be opened.
@@ -153,7 +151,6 @@ class Output:
     """Takes a line.
 
     Args:
-      task: the task that printed the line.
       name: `STDOUT` or `STDERR`.
       line: with the line end, if complete. TensorFlow's notices are only kept
         in the file.
@@ -196,11 +193,9 @@ class Display:
     """Shows nothing yet.
 
     Args:
-      tasks: all tasks of the job.
       on_joined: called with a task that takes part, the model_dir, and the
         number of the training.
       on_working: called with a task that has begun to work.
-      warn: prints a line, also of an event.
     """
     self._progress = cluster.ClusterProgress(
         job_lib.Task(job_lib.CHIEF, 0).name,
@@ -220,12 +215,7 @@ class Display:
     self._exits.close()
 
   def add(self, task: job_lib.Task, line: str) -> None:
-    """Takes an event of a task.
-
-    Args:
-      task: the task that reports the event.
-      line: the event as JSON.
-    """
+    """Takes an event of a task."""
     try:
       event = reporter.from_json_line(line)
     except ValueError as e:
@@ -254,11 +244,6 @@ class Display:
 def failure_message(ended: job_lib.Supervision, output: Output,
             is_network_private: bool) -> Optional[str]:
   """Returns why a job failed: the problem, or the task that failed first.
-
-  Args:
-    ended: the `Supervision` of the job, which has ended.
-    output: has the output of the tasks.
-    is_network_private: whether the tasks could not reach the Internet.
 
   Returns:
     The problem; or the first failed task and the last lines of the task; None

@@ -47,11 +47,6 @@ class Task:
 def make_tasks(num_workers: int, num_ps: int,
                has_evaluator: bool) -> List[Task]:
   """Returns the tasks of a job: chief, workers, parameter servers, evaluator.
-
-  Args:
-    num_workers: the number of workers beside the chief.
-    num_ps: the number of parameter servers.
-    has_evaluator: whether the job has an evaluator.
   """
   return ([Task(CHIEF, 0)] +
           [Task(WORKER, index) for index in range(num_workers)] +
@@ -81,7 +76,6 @@ class Job(NamedTuple):
     """Returns the value of the environment variable `TF_CONFIG` of a task.
 
     Args:
-      task: a task of this job.
       model_dir: the folder of the job, which `RunConfig` takes if the program
         names none. None for no such entry.
     """
@@ -99,9 +93,6 @@ def make_job(num_workers: int, num_ps: int, has_evaluator: bool,
   """Returns a job with an address for each task.
 
   Args:
-    num_workers: the number of workers beside the chief.
-    num_ps: the number of parameter servers.
-    has_evaluator: whether the job has an evaluator.
     addresses: an address for each task but the evaluator, in the order of
       `make_tasks`.
   """
@@ -124,11 +115,7 @@ class Place(NamedTuple):
   job_id: str
 
   def environment(self, model_dir: Optional[str] = None) -> Dict[str, str]:
-    """Returns the variables that the task's program needs.
-
-    Args:
-      model_dir: the folder of the job, or None if the program names a folder.
-    """
+    """Returns the variables that the task's program needs."""
     variables = {
         "ADANET_JOB_ID": self.job_id,
         "TF_CONFIG": self.job.tf_config(self.task, model_dir),
@@ -145,7 +132,6 @@ def command(program: Sequence[str], is_module: bool) -> List[str]:
   Args:
     program: the name of a Python file, another file that can be executed, or a
       module; and its arguments.
-    is_module: whether the program is a module.
 
   Raises:
     ValueError: the file does not exist, or cannot be executed.
@@ -169,7 +155,6 @@ def with_model_dir(tf_config: str, model_dir: Optional[str]) -> str:
   """Returns a `TF_CONFIG` with the folder of the job.
 
   Args:
-    tf_config: as in the environment.
     model_dir: the folder; None for no change.
 
   Raises:
@@ -265,12 +250,7 @@ class Supervision:
   """
 
   def __init__(self, tasks: Sequence[Task], max_restarts: int):
-    """All tasks have just been started.
-
-    Args:
-      tasks: the tasks.
-      max_restarts: how often each task is started again at most.
-    """
+    """All tasks have just been started."""
     self._max_restarts = max_restarts
     self._num_restarts = {task: 0 for task in tasks}
     # By the number of a training: a program may train more than once.
@@ -321,7 +301,6 @@ class Supervision:
     """Handles the report of a task that takes part.
 
     Args:
-      task: which.
       model_dir: the folder of the task's search, absolute.
       job_number: the number of the training in the program.
     """
@@ -343,11 +322,7 @@ class Supervision:
       self._failures.pop(task, None)
 
   def stop(self, status: int) -> None:
-    """The job is asked to stop; nothing is started again.
-
-    Args:
-      status: the exit status of the job from now on.
-    """
+    """The job is asked to stop; nothing is started again."""
     if not self.is_ending:
       self.awaits_chief = self.has_unsaved = any(
           task.job == CHIEF and failure.has_worked
@@ -366,7 +341,6 @@ class Supervision:
     """Decides on the next step after the end of a task.
 
     Args:
-      task: which.
       returncode: the exit status, or the negative number of the signal that
         killed the task.
     """

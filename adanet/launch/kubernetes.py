@@ -146,10 +146,6 @@ def manifests(spec: Spec, job_id: str) -> str:
 
   They are Service, NetworkPolicy and Jobs.
 
-  Args:
-    spec: their content.
-    job_id: the `ADANET_JOB_ID` of all tasks, from `new_job_id`.
-
   Raises:
     ValueError: Kubernetes would refuse them.
   """
@@ -341,9 +337,6 @@ def in_pod(environ: Mapping[str, str]) -> bool:
 
 def place(environ: Mapping[str, str]) -> job_lib.Place:
   """Returns which task of which job a pod is.
-
-  Args:
-    environ: the environment of the pod.
 
   Raises:
     ValueError: a variable is absent or wrong.

@@ -59,14 +59,9 @@ class LocalJob:
     """Starts nothing yet.
 
     Args:
-      command: the program and its arguments.
-      environments: the environment of each task.
-      supervision: decides on the next step when a task ends.
-      output: gets the output of tasks.
       report: called with each line that a task writes to the file descriptor
         ADANET_EVENTS_FD of the environment. May call `supervision`.
       lose: called with each ended task that starts again.
-      warn: prints a line.
     """
     self._command = list(command)
     self._environments = environments

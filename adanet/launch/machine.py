@@ -81,10 +81,6 @@ def gpu_shares(tasks: Sequence[job_lib.Task],
   that remain. With fewer GPUs, tasks share, and TensorFlow must not take all
   the memory of a GPU at once. Other tasks get no GPU.
 
-  Args:
-    tasks: the tasks on the machine.
-    gpus: as `visible_gpus` returns them.
-
   Returns:
     The variables of the environment of each task.
   """

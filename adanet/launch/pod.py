@@ -43,10 +43,6 @@ def wait_for_names(job: job_lib.Job,
   A pod without an address has no name, and a name that does not resolve is an
   error in TensorFlow and in the runtime of a task.
 
-  Args:
-    job: the job.
-    timeout_secs: how long to wait at most.
-
   Raises:
     WaitTimeoutError: names do not resolve in time.
   """
@@ -90,10 +86,6 @@ def run(command: Sequence[str], environ: Mapping[str, str],
   first process of a container by signals.
 
   Args:
-    command: the program and its arguments.
-    environ: the environment of the pod.
-    warn: prints a line, also of how far the task is.
-    model_dir: the folder of the job, or None if the program names it.
     wait: returns when the program can start.
 
   Returns:

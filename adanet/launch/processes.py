@@ -41,10 +41,6 @@ class _ProcessIds(NamedTuple):
 def call_c(name: str, *args: Any) -> None:
   """Calls a function of the C library that returns -1 for a failure.
 
-  Args:
-    name: of the function.
-    *args: the arguments.
-
   Raises:
     OSError: the function failed.
   """
@@ -64,7 +60,6 @@ def end_with_parent(parent: int, number: int) -> None:
   Args:
     parent: the process id of the parent. If the parent has ended already, the
       signal comes now.
-    number: of the signal.
   """
   call_c("prctl", _PR_SET_PDEATHSIG, number, 0, 0, 0)
   if os.getppid() != parent:
@@ -172,9 +167,6 @@ def kill_descendants(timeout_secs: float) -> Set[int]:
   """Kills all descendants of this process, and waits until they have ended.
 
   The process must have called `adopt_orphans`.
-
-  Args:
-    timeout_secs: how long to wait at most.
 
   Returns:
     The process ids of the remaining descendants: the kernel does not end a

@@ -26,12 +26,7 @@ _USERS.update(dict.fromkeys(
 
 def choose(environ: Mapping[str, str],
            is_given: Callable[..., bool]) -> Tuple[str, str]:
-  """Returns the scheduler for an environment, and the reason as a few words.
-
-  Args:
-    environ: the environment of the process.
-    is_given: returns whether any flag of several names is given.
-  """
+  """Returns the scheduler for an environment, and the reason as a few words."""
   is_cluster = is_given("workers", "ps", "evaluator")
   if not is_cluster:
     for name, is_meant in (("TF_CONFIG", "TF_CONFIG" in environ),
@@ -51,12 +46,7 @@ def choose(environ: Mapping[str, str],
 
 
 def check_flags(scheduler: str, is_given: Callable[..., bool]) -> None:
-  """Raises ValueError for a flag without effect.
-
-  Args:
-    scheduler: a value of `ALL`.
-    is_given: as for `choose`.
-  """
+  """Raises ValueError for a flag without effect."""
   for name, users in _USERS.items():
     if is_given(name) and scheduler not in users:
       expected = ", ".join(users[:-1]) + " or " * (len(users) > 1) + users[-1]
@@ -65,11 +55,7 @@ def check_flags(scheduler: str, is_given: Callable[..., bool]) -> None:
 
 
 def define_flags(flag_values: flags.FlagValues) -> None:
-  """Defines the flags for Kubernetes.
-
-  Args:
-    flag_values: gets them.
-  """
+  """Defines the flags for Kubernetes."""
   flags.DEFINE_string(
       "image", "", "For kubernetes: the container image. It has "
       "adanet-launch and the program.", flag_values=flag_values)
@@ -90,12 +76,7 @@ def define_flags(flag_values: flags.FlagValues) -> None:
 
 def kubernetes_spec(flag_values: flags.FlagValues,
                     program: Sequence[str]) -> kubernetes.Spec:
-  """Returns the content of the manifests, from the flags.
-
-  Args:
-    flag_values: all flags of adanet-launch, parsed.
-    program: the program and its arguments.
-  """
+  """Returns the content of the manifests, from the flags."""
   return kubernetes.Spec(
       flag_values.image,
       (["-m"] if flag_values.module else []) + list(program),

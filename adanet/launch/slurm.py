@@ -91,9 +91,6 @@ def place(environ: Mapping[str, str], num_ps: int,
   """Returns the task of the process, and the job.
 
   Args:
-    environ: the environment of a process of srun.
-    num_ps: the number of parameter servers.
-    has_evaluator: whether a process is the evaluator.
     num_workers: how many workers beside the chief the user expects; None for
       all other processes.
 
@@ -152,8 +149,6 @@ def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
 
   Args:
     nodes_of_ranks: the index of the node of each rank.
-    num_ps: the number of parameter servers.
-    has_evaluator: whether there is an evaluator.
 
   Raises:
     ValueError: there are too few ranks.
@@ -263,7 +258,6 @@ def distribute(counts: Sequence[int], distribution: str,
   Args:
     counts: the number of tasks of each node.
     distribution: the value of SLURM_DISTRIBUTION, "" for no value.
-    plane_size: the value of SLURM_DIST_PLANESIZE.
 
   Raises:
     ValueError: the variables of a task do not explain the distribution.

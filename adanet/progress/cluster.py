@@ -30,7 +30,6 @@ def merged(progress: Mapping[str, events.Progress],
 
   Args:
     progress: dict from the name of a task to the last event; not empty.
-    chief: str, the name of the chief.
   """
   number = max(event.iteration_number for event in progress.values())
   current = [progress[task] for task in _with_chief_first(progress, chief)
@@ -94,10 +93,6 @@ class ClusterProgress:
 
   def add(self, task: str, event: events.Event) -> List[events.Event]:
     """Takes an event of a task.
-
-    Args:
-      task: str, such as "worker:1".
-      event: the event.
 
     Returns:
       List of the events to show now.

@@ -69,7 +69,6 @@ class Names:
     """Returns the short name of an ensemble, or of anything else.
 
     Args:
-      name: str.
       width: int, how many characters it may have, at least 5; None for any
         number.
     """
@@ -133,7 +132,6 @@ class Remaining:
 
     Args:
       progress: how far the iteration is that began last.
-      now: float, the time of the clock.
     """
     began, rate = self._began, progress.steps_per_second
     first = self._first_progress_time
@@ -198,7 +196,6 @@ def undecided(event: events.IterationUndecided, names: Names) -> str:
   """Returns which ensemble answers while an iteration has no winner, and why.
 
   Args:
-    event: `IterationUndecided`.
     names: `Names` of the ensembles of its iteration.
   """
   if event.choice is None:

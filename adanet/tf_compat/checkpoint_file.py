@@ -197,7 +197,6 @@ def new_saver(save_for_hook: Callable[[Any, str, int], None],
   Args:
     save_for_hook: called with a session, the path of a checkpoint without the
       number, and the global step, each time a hook asks to save.
-    **options: arguments of `tf.train.Saver`.
   """
   v1 = _tensorflow.v1
   saver = _graph_saver()(save_for_hook, **options)
@@ -223,7 +222,6 @@ def add_saveables(names: Sequence[str], tensors: Sequence[Any]) -> None:
 
   Args:
     names: the names of the tensors in the checkpoint, at least one.
-    tensors: the tensors, which are computed when the checkpoint is saved.
   """
   v1 = _tensorflow.v1
   _, save_spec = tensorflow_internals.saveable_classes()

@@ -296,9 +296,6 @@ def lookup_of_unknown_size(error: BaseException) -> str:
 
   In a graph, layers such as `StringLookup` ask their table for the size, which
   only a run does. An output with a column for each token needs the size before.
-
-  Args:
-    error: of Keras 3 or 2.
   """
   if not _SIZE_OF_A_RUN.search(str(error)):
     return ""

@@ -145,10 +145,6 @@ def seed_scope(graph: Any, name: str) -> Iterator[None]:
   They do not depend on the rest of the graph. A scope with the name of an
   earlier one goes on where that ended. After the scope, everything that seeds
   are drawn from is as it was.
-
-  Args:
-    graph: the default graph, an `UnseededOps`.
-    name: str.
   """
   with _LOCK:
     outer = _current(graph)

@@ -214,10 +214,7 @@ def predict_speeds(groups: Sequence[WorkerGroup], num_subnetworks: int,
   """Returns the `SpeedFigures` of a cluster.
 
   Args:
-    groups: the groups of the cluster's workers.
-    num_subnetworks: k.
     exact_costs: k positive numbers; None if all are 1.
-    ensemble_cost: E.
   """
   exact_costs = exact_costs or (1,) * num_subnetworks
   costs = list(map(float, exact_costs))

@@ -65,13 +65,10 @@ def _groups_table(columns, groups, key, to_text, cells, noun):
 
   Args:
     columns: as for `new_table`.
-    groups: the groups; the first field of each has its members.
     key: from a group to a key. Of more than 20 groups, those of one key share a
       row.
-    to_text: from `Indices` to their text.
     cells: from the groups of a row to the cells after the first, and whether
       the row is a problem.
-    noun: the name of a member.
   """
   has_row_each = len(groups) <= _MAX_ROWS
   rows = {}
@@ -133,7 +130,6 @@ def workers_table(
   with as many subnetworks share a row.
 
   Args:
-    plan: a `PlacementPlan`.
     worker_names: sequence of str, a name for each worker; None for that in a
       TF_CONFIG, such as "chief:0" or "worker:0".
     subnetwork_names: sequence of str, a name for each subnetwork; None for its
@@ -227,10 +223,8 @@ def show(plan: plan_lib.PlacementPlan, console: rich_console.Console,
   """Prints a plan: the work of each task, the figures, and the problems.
 
   Args:
-    plan: a `PlacementPlan`.
     console: a `rich.console.Console`. If it is no terminal, the output is plain
       text with lines of any length.
-    worker_names: as in `workers_table`; for the problems too.
     subnetwork_names: as in `workers_table`; for all tables and the problems.
   """
   parts = [
@@ -304,8 +298,6 @@ def show_comparison(plans: Sequence[plan_lib.PlacementPlan],
   better. A plan that leaves a subnetwork untrained gets no star.
 
   Args:
-    plans: sequence of `PlacementPlan`, at least one.
-    console: as in `show`.
     worker_names: as in `workers_table`; for the problems.
   """
   legend = []
