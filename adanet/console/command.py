@@ -188,11 +188,6 @@ class ClusterFlags:
   """--workers, --ps and --evaluator: tasks of a cluster, as TF_CONFIG counts.
 
   They mean the same in every command.
-
-  Attributes:
-    workers: the flag with the number of workers beside the chief.
-    ps: the flag with the number of parameter servers.
-    evaluator: the flag that says whether there is an evaluator.
   """
 
   def __init__(self, command: Command, max_workers: int, max_ps: int):

@@ -39,11 +39,7 @@ class CheckpointError(ValueError):
 
 
 class DeletedError(CheckpointError):
-  """A checkpoint is deleted, or is being deleted: another is the latest.
-
-  Attributes:
-    checkpoint: str, the prefix.
-  """
+  """A checkpoint is deleted, or is being deleted: another is the latest."""
 
   def __init__(self, message: str, checkpoint: str = ""):
     super().__init__(message)

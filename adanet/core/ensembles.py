@@ -32,14 +32,12 @@ class EnsembleSpec(NamedTuple):
 
   Attributes:
     name: str, `t<iteration>_<candidate>_<ensembler>`.
-    ensemble: the `adanet.ensemble.Ensemble`.
     architecture: `Architecture`, without a global step.
     builders: tuple of the builders of its subnetworks, the oldest first.
     subnetworks: tuple of these, each an `adanet.subnetwork.Subnetwork`.
       `ensemble` may have fewer: a mean has only the new ones.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
-    summary: its `adanet.Summary`.
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
@@ -92,7 +90,6 @@ class Combination(NamedTuple):
 
   Attributes:
     candidate_name: str, the name that a strategy gave it.
-    builders: tuple of the builders of its new subnetworks.
     kept: tuple of int, which networks of the previous ensemble, by index.
   """
   candidate_name: str
@@ -192,9 +189,6 @@ def build_ensemble(
     index: int, its place among the candidates of the iteration.
     frozen: whether it is an earlier winner. It is then only built upon; see
       `complete` for its loss and predictions.
-
-  Raises:
-    ValueError: the ensembler's return value does not fit, see the message.
   """
   v1 = tf_compat.v1
   by_name = {s.builder.name: s for s in subnetworks}

@@ -12,7 +12,6 @@ class IterationBegan(NamedTuple):
   """The graph of an iteration is built, and training begins.
 
   Attributes:
-    iteration_number: int, from 0.
     subnetworks: tuple of str, the names of the training subnetworks.
     max_steps: int, the steps of each subnetwork; None if the input decides.
     num_iterations: int, after how many iterations training ends, or None.
@@ -31,10 +30,8 @@ class Resumed(NamedTuple):
   """Training goes on from a checkpoint.
 
   Attributes:
-    iteration_number: int, the iteration of the checkpoint.
     global_step: int, the global step at which training goes on: the step of the
       checkpoint, but see `saved_step`.
-    checkpoint: str, the path of the checkpoint.
     saved_step: int, the global step of the checkpoint, if training goes on with
       variables that parameter servers have kept, and that other tasks may have
       trained further. None otherwise.
@@ -71,7 +68,6 @@ class Stopped(NamedTuple):
   """A subnetwork or ensemble trains no further in an iteration.
 
   Attributes:
-    name: str, the name of the subnetwork or ensemble.
     reason: str, a sentence.
     is_complete: bool, whether all steps are done.
     is_nan: bool, whether a loss was NaN.
@@ -93,9 +89,7 @@ class IterationEnded(NamedTuple):
   """An iteration has a winner.
 
   Attributes:
-    choice: a `selection.Choice`, the winner.
     seconds: float, how long the iteration took, in all leading processes.
-    metric_name: str, the metric of the comparison.
     fit: a `selection.Fit`, if the winner is a fitted ensemble; or None.
   """
   iteration_number: int
@@ -111,7 +105,6 @@ class IterationUndecided(NamedTuple):
   Attributes:
     choice: a `selection.Choice`, the ensemble that answers until then; None if
       an evaluator chooses at each request.
-    metric_name: str, the metric of the comparison.
     untrained: tuple of str, the networks that have trained no step.
   """
   iteration_number: int

@@ -62,8 +62,6 @@ class GraphParts:
   """Builds parts in the default graph.
 
   Attributes:
-    search: `Search`.
-    task: `LearningTask`.
     graphs: dict of the graphs of the subnetworks that were built so far, for a
       `SearchFingerprint`.
     fitted: the names of the search's fitted ensemblers.
@@ -135,9 +133,6 @@ class GraphParts:
     Args:
       choices: all builders, ensemblers or candidates.
       kind: the word for a choice, and the source of choices, for the error.
-
-    Raises:
-      ValueError: no choice has the name.
     """
     for choice in choices:
       if choice.name == name:

@@ -37,7 +37,6 @@ class Planned(NamedTuple):
   """A new ensemble of an iteration, built here or not.
 
   Attributes:
-    name: str.
     builder_names: tuple of str, the builders of the new subnetworks.
     architecture: `Architecture`. A fitted ensemble may have fewer subnetworks.
     fitted_by: the `FittedEnsembler` that fits the ensemble when all networks
@@ -53,11 +52,9 @@ class Iteration(NamedTuple):
   """Handles on the graph of an iteration.
 
   Attributes:
-    number: int, from 0.
     builder_names: tuple of str, the names of all builders of the iteration,
       even of builders that this worker does not build.
     base_global_step: int, the global step when the iteration began.
-    share: `Share`, the part that the worker builds and trains.
     subnetworks: tuple of `SubnetworkSpec`, the subnetworks that the worker
       builds.
     candidates: tuple of `EnsembleSpec` that may win, without fitted ensembles;
@@ -69,9 +66,7 @@ class Iteration(NamedTuple):
       None, and the graph has no part of the previous ensemble.
     leaves_out_earlier: whether earlier iterations have networks, and the graph
       has none of the networks.
-    global_step: the variable.
     current_iteration: the variable that has `number` in a checkpoint.
-    local_init_ops: list of ops that initialize the subnetworks' state.
     reports: dict from a builder's name, or "previous_ensemble", to a `Report`;
       only an evaluation has them.
     summaries: list of the `ScopedSummary` to write in training.

@@ -20,11 +20,7 @@ _METRIC_FN_ARGUMENTS = ("features", "labels", "predictions")
 
 
 def check_metric_fn(metric_fn: Any) -> None:
-  """Checks the arguments of a user's `metric_fn`.
-
-  Raises:
-    ValueError: `metric_fn` is no function, or has an unknown argument.
-  """
+  """Checks the arguments of a user's `metric_fn`."""
   if metric_fn is None:
     return
   if not callable(metric_fn):
@@ -45,11 +41,7 @@ def check_metric_fn(metric_fn: Any) -> None:
 
 
 def _check_metrics(metrics):
-  """Checks the return value of a user's `metric_fn`.
-
-  Raises:
-    ValueError: the value is no dict of metrics.
-  """
+  """Checks the return value of a user's `metric_fn`."""
   if not isinstance(metrics, collections.abc.Mapping):
     raise ValueError(
         f"metric_fn returned {metrics!r}: expected a dict from name to metric")
@@ -112,9 +104,6 @@ class MetricValues(Dict[str, Any]):
   """A dict of metrics, with hidden metrics that are available by key.
 
   Printing, comparison, iteration and JSON leave the hidden metrics out.
-
-  Attributes:
-    more: dict of the hidden metrics.
   """
 
   def __init__(self, metrics: Mapping[str, Any], more: Mapping[str, Any]):

@@ -209,11 +209,7 @@ class ReportStore:
     return records
 
   def read(self) -> List[List[report_lib.MaterializedReport]]:
-    """Returns the reports of each iteration, in the order of iterations.
-
-    Raises:
-      ReportError: the file is corrupt.
-    """
+    """Returns the reports of each iteration, in the order of iterations."""
     return [reports for _, (_, reports) in sorted(self._records().items())]
 
   def write(self, iteration_number: int,

@@ -187,12 +187,7 @@ def _put_into_scope(scope, saveables, earlier):
 
 
 class ScopeContent:
-  """The objects that a builder or an ensembler has made in a scope so far.
-
-  Attributes:
-    trainable_variables: list of the variables.
-    keras: the `KerasScope` of the layers.
-  """
+  """The objects that a builder or an ensembler has made in a scope so far."""
 
   def __init__(self, name: str) -> None:
     self.trainable_variables: List[Any] = []

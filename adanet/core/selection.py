@@ -43,7 +43,6 @@ class Choice:
 
   Attributes:
     index: int, the index of the winner among all candidates.
-    name: str, the name of the winner.
     value: float, the loss or metric of the winner; None if not needed.
     next_best: str, the name of the next best candidate; None without another
       compared candidate, and if a user's `objective_fn` chose the winner.

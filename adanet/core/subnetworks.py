@@ -25,11 +25,9 @@ class LearningTask(NamedTuple):
   """The task to learn: the same for all candidates.
 
   Attributes:
-    head: a head of `adanet.heads` or `tf.estimator`.
     metric_fn: None, or a function of some of `features`, `labels` and
       `predictions` that returns a dict of metrics.
     features: tensor or dict of tensors, a batch.
-    labels: tensor, dict of tensors or None.
     mode: str, one of `tf.estimator.ModeKeys`.
     applies_head: whether losses, predictions and metrics are built. Without
       them, there are the logits of subnetworks alone.
@@ -51,9 +49,6 @@ class LearningTask(NamedTuple):
 
     Args:
       logits: tensor of shape [batch, logits_dimension], or dict of such.
-
-    Raises:
-      ValueError: the head cannot take the logits or the labels.
     """
     _check_logits(logits, self.head.logits_dimension, owner)
     nan_scope: ContextManager[None] = contextlib.nullcontext()
@@ -107,11 +102,8 @@ class SubnetworkSpec(NamedTuple):
 
   Attributes:
     name: str, `t<iteration>_<builder's name>`.
-    builder: the `adanet.subnetwork.Builder`.
-    subnetwork: the `adanet.subnetwork.Subnetwork`.
     step: variable, int64 of shape []: how often it was trained.
     iteration_step: tensor, its value before the training of a run.
-    summary: its `adanet.Summary`.
     loss: float tensor of shape [], or None for prediction.
     train_op: `adanet.subnetwork.TrainOpSpec`; None unless it trains.
     metrics: dict from a name to a pair of tensors (value, update); empty but
@@ -196,11 +188,7 @@ def make_step() -> Any:
 
 
 def as_train_op_spec(train_op: Any, owner: str) -> Any:
-  """Returns an op as `adanet.subnetwork.TrainOpSpec`.
-
-  Raises:
-    ValueError: it is neither an op nor a `TrainOpSpec`.
-  """
+  """Returns an op as `adanet.subnetwork.TrainOpSpec`."""
   if isinstance(train_op, subnetwork_lib.TrainOpSpec):
     return train_op
   if train_op is None:
@@ -249,9 +237,6 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
       builder that asks for it; or None.
     frozen: whether it is part of an earlier winner. It then has no loss.
     training: whether it is built as for training: with dropout, say.
-
-  Raises:
-    ValueError: the builder's return value does not fit, see the message.
   """
   v1 = tf_compat.v1
   owner = f"builder {builder.name!r} of iteration {iteration_number}"

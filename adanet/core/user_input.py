@@ -160,11 +160,7 @@ def _of_lookup(error):
 
 @contextlib.contextmanager
 def explained_in_input_fn() -> Iterator[None]:
-  """Explains an error of an input_fn that uses what it cannot.
-
-  Raises:
-    ValueError: a layer in it does not know its size, or was made before.
-  """
+  """Explains an error of an input_fn that uses what it cannot."""
   try:
     yield
   except Exception as error:  # pylint: disable=broad-except
@@ -185,11 +181,7 @@ def explained_in_input_fn() -> Iterator[None]:
 @contextlib.contextmanager
 def explained_in_builder(owner: str, features: Any,
                          labels: Any) -> Iterator[None]:
-  """Explains an error of a builder that cannot take its input.
-
-  Raises:
-    ValueError: the error may be one of the input.
-  """
+  """Explains an error of a builder that cannot take its input."""
   try:
     yield
   except Exception as error:  # pylint: disable=broad-except

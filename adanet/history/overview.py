@@ -106,8 +106,6 @@ class TaskSummary:
   """The work of a task in all iterations.
 
   Attributes:
-    kind: str, such as "worker".
-    index: str, such as "1".
     records: dict from the number of an iteration to its `TaskRecord`.
     trained: list of str, the names of the candidates that it trained.
     steps: int, of its loops.

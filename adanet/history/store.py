@@ -213,9 +213,6 @@ class Store:
     A single warning reports skipped records that cannot be read. An iteration
     without a record, as in a model_dir of AdaNet, is read from the architecture
     file.
-
-    Raises:
-      ValueError: the model_dir does not exist.
     """
     path = self._model_dir
     if not (os.path.isdir(path) if _is_local(path)

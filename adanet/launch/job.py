@@ -61,7 +61,6 @@ class Job(NamedTuple):
     addresses: "host:port" of each task by `Task.job`, in the order of
       `Task.index`. A kind without tasks is absent. The evaluator has no
       address, because no task sends messages to the evaluator.
-    has_evaluator: whether the job has an evaluator.
   """
   addresses: Dict[str, List[str]]
   has_evaluator: bool = False
@@ -106,8 +105,6 @@ class Place(NamedTuple):
   """Which task of which job a process is.
 
   Attributes:
-    job: the whole job.
-    task: the task of the process.
     job_id: the value of `ADANET_JOB_ID`: the same for all tasks of the job.
   """
   job: Job
@@ -156,9 +153,6 @@ def with_model_dir(tf_config: str, model_dir: Optional[str]) -> str:
 
   Args:
     model_dir: the folder; None for no change.
-
-  Raises:
-    ValueError: `tf_config` is not JSON of an object.
   """
   try:
     value = typed_json.loads(tf_config)
@@ -173,7 +167,6 @@ class Decision(NamedTuple):
   """The decision after a task has ended.
 
   Attributes:
-    ends_job: whether to end all tasks.
     restart_secs: after how many seconds to start the task again; None for
       never.
     warning: a line to print, or None.
@@ -187,7 +180,6 @@ class Failure(NamedTuple):
   """A failed task.
 
   Attributes:
-    task: which.
     returncode: the exit status, or the negative number of the signal.
     num_restarts: how often the task had been started again.
     has_worked: whether the task had ever begun to work.
@@ -239,7 +231,6 @@ class Supervision:
   """Decides about the tasks of one job.
 
   Attributes:
-    status: int, the exit status of the job after the end.
     is_ending: whether all tasks are asked to end, and nothing is started again.
     awaits_chief: whether the job was stopped while the chief was starting
       again. The parameter servers have the steps trained meanwhile, and only

@@ -65,13 +65,8 @@ class Spec(NamedTuple):
 
   Attributes:
     image: the container image, which has adanet-launch and the program.
-    command: the program and its arguments.
-    num_workers: the number of workers beside the chief.
-    num_ps: the number of parameter servers.
-    has_evaluator: whether the job has an evaluator.
     name: of the Service; the names of Jobs and pods begin with it.
     namespace: of all objects; None for that of kubectl.
-    max_restarts: how often a pod that fails is replaced at most.
     model_dir: the folder that all tasks see, or None if the program names the
       folder.
     volume_claim: the PersistentVolumeClaim that is mounted at `model_dir`, or
@@ -145,9 +140,6 @@ def manifests(spec: Spec, job_id: str) -> str:
   """Returns the manifests of a job as JSON: a `List` of objects.
 
   They are Service, NetworkPolicy and Jobs.
-
-  Raises:
-    ValueError: Kubernetes would refuse them.
   """
   _check(spec)
   return json.dumps({

@@ -85,9 +85,6 @@ class LocalJob:
 
     Returns:
       The exit status of the job.
-
-    Raises:
-      OSError: a task cannot be started.
     """
     signals = processes.stop_signals() | {
         processes.PARENT_KILLED, signal.SIGCHLD}

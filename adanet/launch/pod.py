@@ -26,9 +26,6 @@ class PodStopped(BaseException):
 
   No Exception, because the signal comes at any moment, as for
   KeyboardInterrupt: logging, for example, goes on after an Exception.
-
-  Attributes:
-    status: int, the exit status of the pod.
   """
 
   def __init__(self, number: int):
@@ -42,9 +39,6 @@ def wait_for_names(job: job_lib.Job,
 
   A pod without an address has no name, and a name that does not resolve is an
   error in TensorFlow and in the runtime of a task.
-
-  Raises:
-    WaitTimeoutError: names do not resolve in time.
   """
   wait = waiting.Wait(
       timeout_secs, "see why their pods do not start with kubectl get pods")
@@ -92,11 +86,6 @@ def run(command: Sequence[str], environ: Mapping[str, str],
     The exit status of the pod: the status of the program, or 128 + n if signal
     n ended the program. `kubernetes.WRONG_PROGRAM` if the program took no part
     in the job, or failed at the first start of the task before working.
-
-  Raises:
-    ValueError: a variable of the environment is absent or wrong.
-    WaitTimeoutError: names of other pods do not resolve in time.
-    OSError: the program cannot be started.
   """
   place = kubernetes.place(environ)
   signals = _Signals()

@@ -39,11 +39,7 @@ class _ProcessIds(NamedTuple):
 
 
 def call_c(name: str, *args: Any) -> None:
-  """Calls a function of the C library that returns -1 for a failure.
-
-  Raises:
-    OSError: the function failed.
-  """
+  """Calls a function of the C library that returns -1 for a failure."""
   if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
     number = ctypes.get_errno()
     raise OSError(number, f"{name}: {os.strerror(number)}")

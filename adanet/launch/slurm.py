@@ -149,9 +149,6 @@ def assign_tasks(nodes_of_ranks: Sequence[int], num_ps: int,
 
   Args:
     nodes_of_ranks: the index of the node of each rank.
-
-  Raises:
-    ValueError: there are too few ranks.
   """
   num_ranks = len(nodes_of_ranks)
   num_others = num_ps + bool(has_evaluator)
@@ -196,9 +193,6 @@ def expand_nodes(node_list: str) -> List[str]:
 
   Args:
     node_list: for example "n[1-3,07],gpu-a01".
-
-  Raises:
-    ValueError: `node_list` is not a list of nodes.
   """
   names: List[str] = []
   items = _NODE_LIST_ITEM.findall(node_list)
@@ -238,9 +232,6 @@ def expand_tasks_per_node(tasks_per_node: str) -> List[int]:
 
   Args:
     tasks_per_node: for example "2(x3),1".
-
-  Raises:
-    ValueError: `tasks_per_node` is not such a list.
   """
   counts: List[int] = []
   for item in tasks_per_node.split(","):
@@ -258,9 +249,6 @@ def distribute(counts: Sequence[int], distribution: str,
   Args:
     counts: the number of tasks of each node.
     distribution: the value of SLURM_DISTRIBUTION, "" for no value.
-
-  Raises:
-    ValueError: the variables of a task do not explain the distribution.
   """
   # The part behind the first colon or comma is about sockets and cores.
   among_nodes = re.split("[:,]", distribution)[0]

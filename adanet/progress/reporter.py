@@ -47,11 +47,7 @@ Say = Callable[[int, str], None]
 
 
 def to_json_line(event: events.Event) -> str:
-  """Returns an event as one line, without its end.
-
-  Raises:
-    TypeError: it is no event.
-  """
+  """Returns an event as one line, without its end."""
   kind = type(event)
   if _KINDS.get(kind.__name__) is not kind:
     raise TypeError(f"event={event!r}: expected one of adanet.core.events.")

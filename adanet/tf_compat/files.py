@@ -63,11 +63,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def write_bytes(path: str, content: bytes) -> None:
-  """Writes a file whole or not at all. Makes a missing folder.
-
-  Raises:
-    tf.errors.OpError: the file cannot be written. An older file stays.
-  """
+  """Writes a file whole or not at all. Makes a missing folder."""
   with written_whole(path) as temporary:
     with _tensorflow.v1.io.gfile.GFile(temporary, "wb") as f:
       f.write(content)
@@ -79,11 +75,7 @@ def write_text(path: str, text: str) -> None:
 
 
 def read_text(path: str) -> Optional[str]:
-  """Returns the text of a file; None if the file does not exist.
-
-  Raises:
-    tf.errors.OpError: the file cannot be read.
-  """
+  """Returns the text of a file; None if the file does not exist."""
   errors = _tensorflow.v1.errors
   for tries_left in reversed(range(_READS)):
     try:
@@ -109,9 +101,6 @@ def read_json(path: str, kind: Type[_T],
   """Returns a value of `write_json`; see `typed_json.from_json`.
 
   None if the file does not exist, or the value has another type.
-
-  Raises:
-    tf.errors.OpError: the file cannot be read.
   """
   text = read_text(path)
   try:
@@ -131,11 +120,7 @@ def names(folder: str) -> List[str]:
 
 
 def remove_folder(folder: str) -> None:
-  """Removes a folder, in which another task may write or remove files, too.
-
-  Raises:
-    tf.errors.OpError: the folder cannot be removed.
-  """
+  """Removes a folder, in which another task may write or remove files, too."""
   gfile = _tensorflow.v1.io.gfile
   for tries_left in reversed(range(_REMOVALS)):
     if not gfile.isdir(folder):

@@ -88,9 +88,6 @@ def check_keras() -> None:
 
 def _named(owner: Any, name: str, purpose: str, seen: str = KERAS_3) -> Any:
   """Returns an attribute of Keras's inside, which adanet needs for a purpose.
-
-  Raises:
-    RuntimeError: only the releases `seen` have the attribute.
   """
   attribute = getattr(owner, name, None)
   if attribute is None:

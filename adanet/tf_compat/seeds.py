@@ -40,8 +40,6 @@ class _SeedState(NamedTuple):
   Attributes:
     graph_seed: int, the graph's; `tf.set_random_seed` in the scope changes it.
     op_seed: int, the seed of the next op; None where none was made.
-    python: state of `random`.
-    numpy: state of `numpy.random`.
     keras: the generator of Keras 2; None where a program set none.
     keras_3: the generator of Keras 3 in place of `random`, which other threads
       of the process, such as Dask's, use at the same time; None where it is

@@ -16,11 +16,7 @@ _SEEN = "TensorFlow 1.15, 2.15 or 2.21"
 
 
 def _named(owner: Any, name: str, purpose: str) -> Any:
-  """Returns an attribute of TensorFlow's inside.
-
-  Raises:
-    RuntimeError: the installed TensorFlow has no such attribute.
-  """
+  """Returns an attribute of TensorFlow's inside."""
   attribute = getattr(owner, name, None)
   if attribute is None:
     raise RuntimeError(
