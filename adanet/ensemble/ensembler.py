@@ -127,10 +127,6 @@ def check_compatible(name: str, tensors: Sequence[Any]) -> None:
 
   TensorFlow silently broadcasts tensors of different shapes.
 
-  Args:
-    name: str, the name of the tensor in each subnetwork, for the error.
-    tensors: list with a tensor of each subnetwork.
-
   Raises:
     ValueError: two shapes differ.
   """

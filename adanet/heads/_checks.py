@@ -66,12 +66,7 @@ def check_thresholds(thresholds):
 
 
 def check_label_vocabulary(label_vocabulary, n_classes):
-  """Returns the vocabulary as a tuple, or None without a vocabulary.
-
-  Args:
-    label_vocabulary: None, or a list or tuple of `n_classes` different str.
-    n_classes: int.
-  """
+  """Returns the vocabulary as a tuple, or None without a vocabulary."""
   if label_vocabulary is None:
     return None
   if not isinstance(label_vocabulary, (list, tuple)):
@@ -111,10 +106,6 @@ def check_classes(classes, n_classes, label_vocabulary):
 
 def check_heads(heads, head_weights):
   """Returns the weights of a `MultiHead`'s heads, after checking the arguments.
-
-  Args:
-    heads: tuple of heads.
-    head_weights: sequence of float, or None.
 
   Returns:
     tuple of float; 1. for each head if `head_weights` is None.
@@ -196,9 +187,7 @@ def check_labels(labels, dimension, logits, owner, what=""):
 
   Args:
     labels: tensor of the same shape, or of `[D0, ..., DN]` if `dimension` is 1.
-    dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
-    what: str, a noun for labels, for the error.
   """
   v1 = tf_compat.v1
   check_labels_given(labels, owner)
@@ -246,8 +235,6 @@ def check_losses(losses, dimension, logits, owner):
   """Returns the tensor of shape `[D0, ..., DN, dimension]` of a `loss_fn`.
 
   Args:
-    losses: the return value of the `loss_fn`.
-    dimension: int.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
   """
   losses = tf_compat.v1.convert_to_tensor(losses)
@@ -325,8 +312,6 @@ def read_weights(features, weight_column, logits, per_logit, owner):
   meaningful.
 
   Args:
-    features: dict from str to tensor.
-    weight_column: None, str or a numeric column.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`.
     per_logit: bool, whether each logit may have a separate weight.
 

@@ -35,7 +35,6 @@ def _accumulate(scope, increments, *results):
   """Returns a metric for each of `results`, all with the same variables.
 
   Args:
-    scope: str, the name scope.
     increments: dict from the name of a variable to the float32 tensor, of
       static shape, to add for a batch.
     *results: functions from the values of the variables to the value of a
@@ -84,12 +83,7 @@ def mean(values, weights=None):
 
 
 def mean_and_baseline(labels, weights):
-  """Returns the mean of labels and the accuracy of the most common label.
-
-  Args:
-    labels: tensor of 0 and 1.
-    weights: see the module.
-  """
+  """Returns the mean of labels and the accuracy of the most common label."""
   def baseline(total, count):
     return _ratio(tf_compat.v1.maximum(total, count - total), count)
 
@@ -110,7 +104,6 @@ def precision_and_recall(labels, predictions, weights):
   Args:
     labels: tensor; non-zero values are positive.
     predictions: tensor of bool.
-    weights: see the module.
   """
   v1 = tf_compat.v1
   labels = v1.cast(labels, v1.bool)
@@ -186,7 +179,6 @@ def areas_under_curves(labels, predictions, weights):
   Args:
     labels: tensor; non-zero values are positive.
     predictions: float tensor of values from 0 to 1.
-    weights: see the module.
   """
   v1 = tf_compat.v1
   num_intervals = _NUM_THRESHOLDS - 1
@@ -217,9 +209,7 @@ def at_thresholds(thresholds, labels, predictions, weights):
 
   Args:
     thresholds: tuple of float. A prediction above a threshold is positive.
-    labels: tensor of 0 and 1.
     predictions: float tensor of values from 0 to 1.
-    weights: see the module.
   """
   metrics = {}
   for threshold in thresholds:

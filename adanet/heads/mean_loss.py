@@ -82,7 +82,6 @@ def reduce(losses, weights, loss_reduction):
   Args:
     losses: tensor of shape `[D0, ..., DN]`.
     weights: float32 tensor that broadcasts to the shape of `losses`, or None.
-    loss_reduction: str.
 
   Returns:
     Scalar of the dtype of `losses`.
@@ -136,9 +135,7 @@ def terms_of(head: Any, spec: Any, features: Any,
   A loss that a user's head adds to the loss of a head here is another term.
 
   Args:
-    head: a head of `adanet.heads`, of `tf.estimator` or of a user.
     spec: the head's spec of the batch, in mode "eval".
-    features: dict from str to tensor.
     logits: tensor of shape `[D0, ..., DN, logits_dimension]`, or dict of
       tensors.
   """
@@ -156,9 +153,6 @@ def terms_of(head: Any, spec: Any, features: Any,
 
 def metric(terms: Sequence[LossTerm]) -> Tuple[Any, Any]:
   """Returns the metric of the mean loss over many batches.
-
-  Args:
-    terms: the terms of a batch for the update op to add.
 
   Returns:
     A pair `(value, update_op)` of scalar tensors. The update op returns the
