@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Waits that log their reason, and end."""
+"""Waits that log the reason, and end."""
 
 import time
 from typing import Any, Callable, Optional
@@ -20,7 +20,7 @@ class WaitTimeoutError(RuntimeError):
 
 
 class Wait:
-  """One wait: a loop that asks for something, and pauses if it is not there.
+  """A wait: a loop that asks for a condition, and pauses until it is true.
 
       wait = Wait(60., "start it")
       while not is_there():
@@ -54,15 +54,15 @@ class Wait:
   def pause(self, secs: float, message: Callable[[], str]) -> None:
     """Sleeps, but not beyond the end of the time.
 
-    When 5 s are over, and then every 30 s, it logs the reason of the wait.
+    After 5 s, and then every 30 s, logs the reason of the wait.
 
     Args:
-      message: returns the reason of the wait. It is called only if it is
-        needed, so it may take its time.
+      message: returns the reason of the wait. Called only if needed, so the
+        function may be slow.
 
     Raises:
-      WaitTimeoutError: the time was over when this was called. So the caller
-        has asked once more after the last sleep.
+      WaitTimeoutError: the time was over before the call. So the caller has
+        asked once more after the last sleep.
     """
     start = self._clock()
     end = start + secs
@@ -102,7 +102,7 @@ class Wait:
     self._last_progress = self._clock()
 
   def done(self) -> None:
-    """Ends the wait; it says how long it took if it was mentioned before.
+    """Ends the wait; logs the duration if the log has mentioned the wait.
 
     The next `pause` is part of a new wait, which begins now.
     """
@@ -116,7 +116,7 @@ def wait_until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
   """Calls a function again and again while the disk is full.
 
   Args:
-    path: str, a path on that disk, for messages.
+    path: str, a path on the disk, for messages.
 
   Returns:
     The value that `write` returns.

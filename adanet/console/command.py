@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of the commands: flags, help, and errors of one line.
+"""The common part of the commands: flags, help, and one-line errors.
 
     _COMMAND = command.Command("adanet-report", __doc__)
     _JSON = flags.DEFINE_boolean(
@@ -41,11 +41,11 @@ _REQUIREMENTS = {
 
 
 class BadInput(Exception):
-  """An error of the user, with a message of one line."""
+  """An error of the user, with a one-line message."""
 
 
 class _IntegerParser(flags.IntegerParser):
-  """As absl's, with an error that gives the expected value."""
+  """As absl's parser, with the expected value in errors."""
 
   def parse(self, argument):
     try:
@@ -61,7 +61,7 @@ class Command:
   """A program for a terminal.
 
   Attributes:
-    flags: an `absl.flags.FlagValues` with --help and --version. It is not
+    flags: an `absl.flags.FlagValues` with --help and --version. Not
       `flags.FLAGS`, which has the flags of all modules.
   """
 
@@ -70,8 +70,8 @@ class Command:
 
     Args:
       name: str, the command as the user types it, such as "adanet-plan".
-      takes_program: bool, whether the arguments are a program and its flags.
-        Then this command's flags end before it.
+      takes_program: bool, whether the arguments are a program and the
+        program's flags. Then the command's flags end before the program.
     """
     self._name = name
     self._manual = manual
@@ -93,11 +93,11 @@ class Command:
         flag_values=self.flags)
 
   def is_given(self, *names: str) -> bool:
-    """Says whether any of these flags is on the command line."""
+    """Returns whether any of several flags is on the command line."""
     return any(self.flags[name].present for name in names)
 
   def warn(self, message: str) -> None:
-    """Prints a line on standard error, if that is open."""
+    """Prints a line on standard error, unless closed."""
     # Whatever sys.stderr is now: a live display shows lines above itself.
     if sys.stderr is not None:  # With None, print() would write to stdout.
       try:
@@ -107,12 +107,11 @@ class Command:
 
   def main(self, run: Callable[[List[str]], int],
            argv: Optional[Sequence[str]] = None) -> int:
-    """Runs the command; prints the errors that are the user's.
+    """Runs the command; prints errors of the user.
 
     Args:
-      run: function from the arguments that are no flags to the exit code. It is
-        called after the flags have been set, unless --help or --version is
-        among them.
+      run: function from the arguments without flags to the exit code. Called
+        after the flags have been set, but not for --help and --version.
 
     Returns:
       int, the exit code.
@@ -165,7 +164,7 @@ class Command:
       raise BadInput(f"{e} (--help lists the flags)") from e
 
   def _without_modules(self, *names):
-    """Returns some flags without the modules that define them."""
+    """Returns some flags without the defining modules."""
     values = flags.FlagValues()
     for name in names:
       values[name] = self.flags[name]
@@ -223,7 +222,7 @@ def standard_output() -> Iterator[TextIO]:
     `sys.stdout`.
 
   Raises:
-    BadInput: it is closed, or cannot be written.
+    BadInput: standard output is closed, or cannot be written.
   """
   output = sys.stdout
   if output is None:
@@ -237,12 +236,12 @@ def standard_output() -> Iterator[TextIO]:
 
 
 def _discard(stream):
-  """Keeps Python from writing the rest of a stream again when it exits."""
+  """Keeps Python from writing the rest of a stream again at the exit."""
   os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _one_line(message):
-  """Returns a message of bounded length as one line."""
+  """Returns a message of bounded length as a line."""
   line = " ".join(word if len(word) <= 200 else word[:200] + "..."
                   for word in wording.printable(message).split())
   return line if len(line) <= 1000 else line[:1000] + "..."

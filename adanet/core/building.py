@@ -1,8 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the graph of one iteration: from a `Search` to handles on the graph.
+"""Builds the graph of an iteration: from a `Search` to handles on the graph.
 
-A `Share` says which part of it a worker, or a part, builds.
+A `Share` says which part of the graph a worker, or a part, builds.
 """
 
 from typing import Any, Callable, Optional, Sequence, Tuple
@@ -24,7 +24,7 @@ def _is_float(tensor):
 
 
 def _checked(tensors, kind):
-  """Returns tensors that fail where a float is NaN or infinite."""
+  """Returns tensors that fail for NaN and infinity."""
   if isinstance(tensors, dict):
     return {name: _checked(tensor, f"{kind} {name!r}")
             for name, tensor in tensors.items()}
@@ -34,7 +34,7 @@ def _checked(tensors, kind):
 
 
 class _GraphBuilder:
-  """Builds one iteration in the default graph."""
+  """Builds an iteration in the default graph."""
 
   def __init__(self, search, task, config, strategy, share, reports, only,
                with_members):
@@ -51,7 +51,7 @@ class _GraphBuilder:
     self._all_are_fitted = all(map(iteration_lib.is_fitted, search.ensemblers))
 
   def _subnetwork_report(self, spec):
-    """Returns the report of a builder, with the metrics of its subnetwork."""
+    """Returns the report of a builder, with the subnetwork's metrics."""
     with scopes.nan_scope(spec.subnetwork.logits), scopes.seed_scope(
         spec.name + "/report"), scopes.metrics_scope():
       report = (spec.builder.build_subnetwork_report() or
@@ -127,7 +127,7 @@ class _GraphBuilder:
         self._parts.fitted)
 
   def _build_only(self, builders, number, specs, previous):
-    """Builds the ensemble that `only` names, and no other."""
+    """Builds only the ensemble that `only` names."""
     parts = self._parts
     if self._answers_as_before(number, previous):
       spec = self._complete_previous(previous)
@@ -143,8 +143,8 @@ class _GraphBuilder:
   def _build_reports(self, number, specs, candidates, previous, is_simple):
     """Returns the reports of the iteration.
 
-    `is_simple` says that there is an ensemble for each builder and each
-    ensembler, and no other.
+    `is_simple`: each pair of a builder and an ensembler has an ensemble, and
+    other ensembles do not exist.
     """
     reports = {}
     if previous:
@@ -163,10 +163,10 @@ class _GraphBuilder:
     return reports
 
   def _build_earlier(self, history, number):
-    """Builds what the iteration needs of the winners before it.
+    """Builds what the iteration needs of earlier winners.
 
     Returns:
-      The latest winner; the same one, with what is built of it; and the
+      The latest winner; the same winner with only the built parts; and the
       builders of the iteration.
     """
     parts = self._parts
@@ -273,11 +273,11 @@ def build(search: iteration_lib.Search,
   The graph has a global step already.
 
   Args:
-    history: pairs of an earlier iteration and its winner's `Architecture`.
+    history: pairs of an earlier iteration and the winner's `Architecture`.
     task: `LearningTask`, with the input.
-    strategy: `PlacementStrategy` that has this config; says on which devices.
-    share: function from the names of the iteration's builders to this worker's
-      `Share`: some of them, and the ensembles of these alone.
+    strategy: `PlacementStrategy` with the config, for the devices.
+    share: function from the names of the iteration's builders to the worker's
+      `Share`: some builders, and all ensembles of only such builders.
     reports: function from the number of an iteration to the reports for the
       generator: of the previous ensemble, and all.
     only: `Architecture` of the only ensemble to build, which may be the
@@ -286,8 +286,8 @@ def build(search: iteration_lib.Search,
       nothing asks for them.
 
   Raises:
-    ValueError: a value that the user's search makes does not fit; it names the
-      builder or ensemble, and the iteration.
+    ValueError: a value of the user's search does not fit. The message names
+      the builder or ensemble, and the iteration.
   """
   return _GraphBuilder(search, task, config, strategy, share, reports, only,
                        with_members).build(history, number)

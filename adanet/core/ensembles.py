@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Builds one ensemble of an iteration."""
+"""Builds an ensemble of an iteration."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -16,12 +16,12 @@ from adanet.heads import mean_loss
 
 
 class MovingAverage(NamedTuple):
-  """An exponential moving average without the bias of its start at zero.
+  """An exponential moving average without the bias of a start at zero.
 
   Attributes:
     value: variable, float of shape []; zero before the first update.
-    update: tensor, float of shape []; running it updates the average and
-      returns it. None where nothing is averaged.
+    update: tensor, float of shape [], which updates and returns the average;
+      None for an average that is only read.
   """
   value: Any
   update: Any = None
@@ -33,23 +33,23 @@ class EnsembleSpec(NamedTuple):
   Attributes:
     name: str, `t<iteration>_<candidate>_<ensembler>`.
     architecture: `Architecture`, without a global step.
-    builders: tuple of the builders of its subnetworks, the oldest first.
-    subnetworks: tuple of these, each an `adanet.subnetwork.Subnetwork`.
-      `ensemble` may have fewer: a mean has only the new ones.
-    step: variable, int64 of shape []: how often it was trained.
-    iteration_step: tensor, its value before the training of a run.
+    builders: tuple of the builders of the subnetworks, the oldest first.
+    subnetworks: tuple of `adanet.subnetwork.Subnetwork`. `ensemble` may have
+      fewer: a mean has only the new subnetworks.
+    step: variable, int64 of shape []: the number of training steps.
+    iteration_step: tensor, the value of `step` before the training of a run.
     loss: float tensor of shape [] or None: the head's.
     adanet_loss: float tensor of shape [] or None: `loss`, and the ensemble's
       complexity regularization. Cortes et al. 2017, equation 4.
-    loss_terms: tuple of `LossTerm` that add up to `adanet_loss`; empty unless
-      it is evaluated.
-    predictions: dict of tensors, or None for one that is only built upon.
+    loss_terms: tuple of `LossTerm` that add up to `adanet_loss`; empty but for
+      evaluation.
+    predictions: dict of tensors; None for an earlier winner.
     export_outputs: dict from a signature's name to an export output, or None.
-    train_op: `TrainOpSpec`, or None if it is not to train.
-    metrics: dict from a name to a metric; empty unless it is evaluated.
-    variables: tuple of str, the names of its own float variables, without
-      optimizers' variables.
-    average: `MovingAverage` of its AdaNet loss, or None if it does not compete.
+    train_op: `TrainOpSpec`, or None without training.
+    metrics: dict from a name to a metric; empty but for evaluation.
+    variables: tuple of str, the names of the ensemble's float variables,
+      without optimizers' variables.
+    average: `MovingAverage` of the AdaNet loss; None for no candidate.
   """
   name: str
   ensemble: Any
@@ -78,8 +78,8 @@ class ExportOptions(NamedTuple):
   """The outputs of an export beside the head's outputs.
 
   Attributes:
-    subnetwork_logits: whether it has the logits of each subnetwork.
-    subnetwork_last_layer: whether it has the last layer of each.
+    subnetwork_logits: whether to export the logits of each subnetwork.
+    subnetwork_last_layer: whether to export the last layer of each subnetwork.
   """
   subnetwork_logits: bool
   subnetwork_last_layer: bool
@@ -89,7 +89,7 @@ class Combination(NamedTuple):
   """Which subnetworks an ensemble has, or may have.
 
   Attributes:
-    candidate_name: str, the name that a strategy gave it.
+    candidate_name: str, the name from the strategy.
     kept: tuple of int, which networks of the previous ensemble, by index.
   """
   candidate_name: str
@@ -99,10 +99,10 @@ class Combination(NamedTuple):
   def architecture(self, ensembler_name: str, number: int, index: int,
                    previous: Optional[EnsembleSpec]
                   ) -> architecture_lib.Architecture:
-    """Returns its `Architecture`, without a global step.
+    """Returns the `Architecture`, without a global step.
 
     Args:
-      index: int, its place among the candidates of the iteration.
+      index: int, the index among the candidates of the iteration.
     """
     before = previous.architecture if previous else None
     return architecture_lib.Architecture(
@@ -165,7 +165,7 @@ def _exported(outputs, ensemble, subnetworks, options):
 
 
 def _train_op(builders, ensembler, ensemble, previous_ensemble, **arguments):
-  """Returns the op that trains an ensemble's own variables."""
+  """Returns the op that trains the variables of an ensemble."""
   builder = builders[0]
   old = getattr(builder, "build_mixture_weights_train_op", None)
   if not callable(old):
@@ -186,9 +186,9 @@ def build_ensemble(
   """Builds an ensemble in the default graph and the current variable scope.
 
   Args:
-    index: int, its place among the candidates of the iteration.
-    frozen: whether it is an earlier winner. It is then only built upon; see
-      `complete` for its loss and predictions.
+    index: int, the index among the candidates of the iteration.
+    frozen: whether the ensemble is an earlier winner, built without loss and
+      predictions; see `complete`.
   """
   v1 = tf_compat.v1
   by_name = {s.builder.name: s for s in subnetworks}
@@ -276,12 +276,12 @@ def complete(spec: EnsembleSpec, task: subnetworks_lib.LearningTask,
 
 
 def moving_average(tensor: Any, decay: float, has_state: bool) -> MovingAverage:
-  """Makes the variables of an average, and its update.
+  """Makes the variables and the update of an average.
 
   After n updates with x_1 .. x_n the average is
   `sum_i decay^(n-i) (1 - decay) x_i / (1 - decay^n)`. Source: Kingma and Ba
-  2015, section 3. The variables have the names that
-  `tensorflow.python.training.moving_averages` gives them.
+  2015, section 3. The variables have the names of
+  `tensorflow.python.training.moving_averages`.
 
   Args:
     tensor: float tensor of shape [], or None for an average that is only read.

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Builds one candidate subnetwork of an iteration."""
+"""Builds a candidate subnetwork of an iteration."""
 
 import contextlib
 import inspect
@@ -28,7 +28,7 @@ class LearningTask(NamedTuple):
     metric_fn: None, or a function of some of `features`, `labels` and
       `predictions` that returns a dict of metrics.
     features: tensor or dict of tensors, a batch.
-    mode: str, one of `tf.estimator.ModeKeys`.
+    mode: str, as in `tf.estimator.ModeKeys`.
     applies_head: whether losses, predictions and metrics are built. Without
       them, there are the logits of subnetworks alone.
   """
@@ -65,7 +65,7 @@ class LearningTask(NamedTuple):
 
   def loss_terms(self, spec: Any,
                  logits: Any) -> Tuple[mean_loss.LossTerm, ...]:
-    """Returns the terms of the head's loss; none unless it is evaluated."""
+    """Returns the terms of the head's loss; none but for evaluation."""
     if self.mode != "eval":
       return ()
     return mean_loss.terms_of(self.head, spec, self.features, logits)
@@ -102,14 +102,14 @@ class SubnetworkSpec(NamedTuple):
 
   Attributes:
     name: str, `t<iteration>_<builder's name>`.
-    step: variable, int64 of shape []: how often it was trained.
-    iteration_step: tensor, its value before the training of a run.
+    step: variable, int64 of shape []: the number of training steps.
+    iteration_step: tensor, the value of `step` before the training of a run.
     loss: float tensor of shape [], or None for prediction.
-    train_op: `adanet.subnetwork.TrainOpSpec`; None unless it trains.
+    train_op: `adanet.subnetwork.TrainOpSpec`; None without training.
     metrics: dict from a name to a pair of tensors (value, update); empty but
       for evaluation.
-    variables: tuple of str, the names of its float variables, without
-      optimizers' own.
+    variables: tuple of str, the names of the float variables, without
+      optimizers' variables.
   """
   name: str
   builder: Any
@@ -129,12 +129,11 @@ def num_variables() -> int:
 
 
 def made_since(count: int) -> Tuple[str, ...]:
-  """Returns the names of float variables that are new in the default graph.
+  """Returns the names of new float variables in the default graph.
 
   Args:
-    count: int, the value of `num_variables` before. A builder that makes its
-      train op at once makes the slots of its optimizer, too: these are left
-      out.
+    count: int, the value of `num_variables` before. A builder that makes the
+      train op early also makes the slots of the optimizer, which are left out.
   """
   names = [v.op.name for v in tf_compat.v1.global_variables()[count:]
            if v.dtype.base_dtype.is_floating]
@@ -146,7 +145,7 @@ def check_names(builders: Sequence[Any], iteration_number: int) -> None:
   """Checks the names of an iteration's builders.
 
   Raises:
-    ValueError: there are none, two have one name, or no scope takes a name.
+    ValueError: builders or names are missing, equal or not valid.
   """
   where = f"iteration {iteration_number}"
   if not builders:
@@ -179,7 +178,8 @@ def check_names(builders: Sequence[Any], iteration_number: int) -> None:
 def make_step() -> Any:
   """Returns the variable that counts the steps of a subnetwork or ensemble.
 
-  The global step may share its memory, so it is never changed in place.
+  The global step may share the memory of the variable, so an op may not change
+  the global step in place.
   """
   v1 = tf_compat.v1
   return v1.get_variable(
@@ -207,8 +207,8 @@ def train_op_scope(variable_scope: Any, built: scopes.ScopeContent
   """Enters the scope of a builder's or an ensembler's train op.
 
   Yields:
-    A list. At the end of the scope it has the ops that are to run with the
-    train op: the assignments of layers of Keras 3.
+    A list. After the scope, the list has the ops to run with the train op: the
+    assignments of layers of Keras 3.
   """
   v1 = tf_compat.v1
   # A variable is changed by a layer before, and then by the optimizer.
@@ -220,7 +220,7 @@ def train_op_scope(variable_scope: Any, built: scopes.ScopeContent
 
 
 def with_updates(spec: Any, updates: Sequence[Any]) -> Any:
-  """Returns a `TrainOpSpec` that runs some ops with its train op."""
+  """Returns a `TrainOpSpec` that also runs some ops."""
   if not updates:
     return spec
   return spec._replace(train_op=tf_compat.v1.group(spec.train_op, *updates))
@@ -233,10 +233,10 @@ def build_subnetwork(builder: Any, name: str, iteration_number: int,
   """Builds a subnetwork in the default graph and the current variable scope.
 
   Args:
-    previous_ensemble: the `adanet.Ensemble` of the last iteration, for a
-      builder that asks for it; or None.
-    frozen: whether it is part of an earlier winner. It then has no loss.
-    training: whether it is built as for training: with dropout, say.
+    previous_ensemble: the `adanet.Ensemble` of the last iteration, for
+      builders with such a parameter; or None.
+    frozen: whether the subnetwork is part of an earlier winner, without a loss.
+    training: whether to build as for training, such as with dropout.
   """
   v1 = tf_compat.v1
   owner = f"builder {builder.name!r} of iteration {iteration_number}"
@@ -295,7 +295,7 @@ _FUNCTIONS = {"Sigmoid": "sigmoid", "Softmax": "softmax"}
 
 
 def _activation(tensor: Any) -> Optional[Any]:
-  """Returns the op of a softmax or sigmoid that has a tensor as its output."""
+  """Returns the softmax or sigmoid whose output is a tensor, or None."""
   op = getattr(tensor, "op", None)
   while op is not None and op.type in _PASSED and len(op.inputs):
     # That of an IdentityN is the one of the same number.
@@ -306,11 +306,11 @@ def _activation(tensor: Any) -> Optional[Any]:
 
 
 def _has_probabilities(predictions: Iterable[Any], head: Optional[str]) -> bool:
-  """Returns whether a head makes probabilities of its logits.
+  """Returns whether a head makes probabilities of logits.
 
   Args:
-    predictions: the keys of its predictions. A multi-head has pairs.
-    head: str, of which head of a multi-head; None for any.
+    predictions: the keys of the head's predictions, pairs for a multi-head.
+    head: str, the head of a multi-head; None for any head.
   """
   return any(
       key == "probabilities" or isinstance(key, tuple) and
@@ -349,14 +349,14 @@ PREVIOUS = "previous_ensemble"
 
 
 def asks_for(function: Callable[..., Any], argument: str) -> bool:
-  """Returns whether a function has a parameter of that name."""
+  """Returns whether a function has a parameter with a name."""
   return argument in inspect.signature(function).parameters
 
 
 def asks_for_previous(function: Callable[..., Any]) -> bool:
   """Returns whether a function gets the previous ensemble.
 
-  One with `**kwargs` gets it, as it may hand it on.
+  A function with `**kwargs` may pass the ensemble on.
   """
   parameters = inspect.signature(function).parameters
   return PREVIOUS in parameters or any(
@@ -366,12 +366,12 @@ def asks_for_previous(function: Callable[..., Any]) -> bool:
 
 def answered(function: Callable[..., Any], arguments: Dict[str, Any],
              previous_ensemble: Any, **optional: Any) -> Dict[str, Any]:
-  """Returns the arguments of a function, with the optional ones that it takes.
+  """Returns the arguments of a function, including accepted optional arguments.
 
   Args:
-    arguments: dict of all that each such function takes.
+    arguments: dict of the required arguments.
     previous_ensemble: the previous ensemble, or None.
-    **optional: further arguments, each for a function that has it by name.
+    **optional: further arguments, for functions with a parameter of the name.
   """
   result = dict(arguments)
   if asks_for_previous(function):

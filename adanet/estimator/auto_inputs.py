@@ -8,12 +8,12 @@ from adanet import tf_compat
 
 
 def is_keras_3(value: Any) -> bool:
-  """Whether a layer or model is of Keras 3, without loading that."""
+  """Whether a layer or model is of Keras 3, without loading Keras 3."""
   return hasattr(value, "stateless_call")
 
 
 def weight_columns(head: Any) -> Set[str]:
-  """Returns the names of the features that a head takes for weights."""
+  """Returns the names of a head's features with weights."""
   parts = getattr(head, "heads", None) or [head]
   # Heads of tf.estimator have no public one.
   columns = [getattr(part, "weight_column", None) or
@@ -22,12 +22,12 @@ def weight_columns(head: Any) -> Set[str]:
 
 
 def numbered(count: int) -> List[str]:
-  """Returns the names of features that a list of inputs gets, by position."""
+  """Returns the names of the features for a list of inputs."""
   return [f"input_{i}" for i in range(count)]
 
 
 def _select_features(structure, features):
-  """Returns the features in the structure of a model's inputs, by its keys.
+  """Returns the features in the structure of a model's inputs, by key.
 
   Raises:
     KeyError: a feature is missing.
@@ -44,7 +44,8 @@ def _select_features(structure, features):
 class ModelInputs:
   """The inputs of a model: by key, by name or by position, as in Keras.
 
-  A model's first call may change its list of inputs, so this is made before.
+  A model's first call may change the list of inputs, so the constructor reads
+  the inputs before.
   """
 
   def __init__(self, model: Any, owner: str,
@@ -52,8 +53,8 @@ class ModelInputs:
     """Reads the inputs of the model.
 
     Args:
-      weights: names of features that are weights of examples. A model gets one
-        only where it asks for it by name.
+      weights: names of features that are weights of examples, passed only to
+        inputs with such a name.
     """
     self._owner = owner
     self._weights = weights

@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that a user gives as a function or as a Keras model.
+"""Networks of a user: a function or a Keras model.
 
-A network can be called many times in a graph. Its variables are made by the
-first call, and all calls share them.
+A network can be called many times in a graph. The first call makes the
+variables, and all calls share the variables.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ _USED: Any = weakref.WeakSet()
 
 
 class Outputs(NamedTuple):
-  """The parts of the graph that one call of a network adds.
+  """The parts of the graph that a call of a network adds.
 
   Attributes:
     last_layer: tensor, or dict from head to tensor.
     logits: tensor, or dict from head to tensor.
     regularization: list of float tensors of shape [], to be added to the loss.
-    updates: list of ops that are to run in each step of training.
-    variables: list of the variables to train; None for all that were made.
+    updates: list of ops to run in each step of training.
+    variables: list of the variables to train; None for all new variables.
   """
   last_layer: Any
   logits: Any
@@ -43,7 +43,7 @@ class Outputs(NamedTuple):
 
 @contextlib.contextmanager
 def _dtype_policy(name: Optional[str]) -> Iterator[None]:
-  """Gives Keras 3 a policy inside, in this thread; None leaves its own."""
+  """Gives Keras 3 a policy in the thread; None for no change."""
   if name is None:
     yield
     return
@@ -73,10 +73,10 @@ def check_dtype_policy(name: Optional[str]) -> None:
 
 
 def _name_scope():
-  """Opens the name scope that is called as the variable scope.
+  """Opens the name scope with the name of the variable scope.
 
-  Keras names variables by the name scope, and a name scope that was opened
-  before gets a number.
+  Keras names variables by the name scope, and a reopened name scope gets a
+  number.
   """
   scope = tf_compat.v1.get_variable_scope().name
   return tf_compat.v1.name_scope(scope + "/" if scope else "")
@@ -114,8 +114,8 @@ class FunctionNetwork:
     """Builds the network in the default graph.
 
     Raises:
-      ValueError: the function returned no logits, or its second call does not
-        use the variables of the first.
+      ValueError: the function returned no logits, or the second call does not
+        use the variables of the first call.
     """
     keys = tf_compat.v1.GraphKeys
     collections = [
@@ -141,11 +141,11 @@ class FunctionNetwork:
 
 
 class KerasNetwork:
-  """A Keras model that a function makes, with its losses and updates.
+  """A Keras model from a function, with losses and updates.
 
   Attributes:
     model: the model, or None before the first call.
-    has_mask: whether its last call returned a tensor with a mask of Keras 3.
+    has_mask: whether the last call returned a tensor with a mask of Keras 3.
     owner: str, the owner of the function, for messages.
   """
 
@@ -156,11 +156,11 @@ class KerasNetwork:
     """Builds nothing yet.
 
     Args:
-      make_model: function without arguments that makes a model of Keras 3 or
-        of `tf_compat.keras`, a new one at each call.
-      heads: the names of a multi-head's parts. A list that the model returns
-        has an output for each: by the names of a functional model's outputs,
-        or in this order where none of them is a head's.
+      make_model: function without arguments that makes a new model of Keras 3
+        or of `tf_compat.keras` at each call.
+      heads: the names of a multi-head's parts. A list from the model has an
+        output for each head: by the names of a functional model's outputs, or
+        in the order of `heads` if no output has the name of a head.
     """
     self._dtype_policy = dtype_policy
     self._make_model = make_model
@@ -172,10 +172,10 @@ class KerasNetwork:
     self.has_mask = False
 
   def _check(self, model):
-    """Checks the model that the function has made.
+    """Checks the model from the function.
 
     Raises:
-      ValueError: it is no model, or not one that the head's loss can train.
+      ValueError: the value is no model, or the head's loss cannot train it.
     """
     is_new = auto_inputs.is_keras_3(model)
     keras = tf_compat.keras_3 if is_new else tf_compat.keras
@@ -219,7 +219,7 @@ class KerasNetwork:
         getattr(variable, "graph", None) is graph for variable in weights)
 
   def _new_model(self):
-    """Returns a model that belongs to the default graph."""
+    """Returns a new model in the default graph."""
     model = self._make_model()
     self._check(model)
     if self._is_made_before(model):
@@ -234,8 +234,8 @@ class KerasNetwork:
     """Builds the network in the default graph.
 
     Raises:
-      ValueError: the function makes no model that can be used, the features
-        are not the model's inputs, or its outputs are not the heads'.
+      ValueError: the function makes no usable model, the features are not the
+        model's inputs, or the outputs do not match the heads.
     """
     with _name_scope(), _dtype_policy(self._dtype_policy):
       if self.model is None:
@@ -287,13 +287,13 @@ def head_names(head: Any) -> List[str]:
 
 
 def by_head(result, model, heads, owner):
-  """Returns the logits of a model for one head, or a dict for several.
+  """Returns the logits of a model for a head, or a dict for several heads.
 
   Args:
-    heads: list of str, the names of the heads; empty for one without parts.
+    heads: list of str, the names of a multi-head's heads; empty for a head.
 
   Raises:
-    ValueError: it is not clear which output is for which head.
+    ValueError: outputs and heads do not match.
   """
   if isinstance(result, dict) and set(result) == set(PAIR) and (
       not heads or isinstance(result[PAIR[1]], dict)):
@@ -322,7 +322,7 @@ def by_head(result, model, heads, owner):
 
 
 def as_float32(value):
-  """Returns a tensor as ensembles and heads take it: float16 as float32."""
+  """Returns a tensor for ensembles and heads: float16 as float32."""
   v1 = tf_compat.v1
   if isinstance(value, dict):
     return {key: as_float32(part) for key, part in value.items()}
@@ -334,7 +334,7 @@ def as_float32(value):
 def pair(result):
   """Returns the last layer and the logits of a network, unchecked.
 
-  Several heads may share one last layer. A `Subnetwork` has it for each.
+  Several heads may share a last layer. A `Subnetwork` has a layer per head.
   """
   if not isinstance(result, (list, tuple)) or len(result) != 2:
     return result, result

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The best ensemble of a checkpoint: its graphs, sessions and evaluation."""
+"""The best ensemble of a checkpoint: graphs, sessions and evaluation."""
 
 import contextlib
 import os
@@ -43,7 +43,7 @@ def _part(metrics, part):
 
 
 def _plain(value):
-  """Returns a number of NumPy as one of Python, which JSON can have."""
+  """Returns a NumPy number as a Python number, for JSON."""
   return value.item() if hasattr(value, "item") and not value.shape else value
 
 
@@ -51,19 +51,19 @@ class BestEnsemble:
   """The best ensemble of a checkpoint.
 
   Attributes:
-    setup: `SearchSetup`, which builds the winner alone if that is known.
+    setup: `SearchSetup`, which builds only the winner if known.
     number: int, the iteration of the checkpoint.
-    checkpoint: str, its prefix; None for initial values.
+    checkpoint: str, the prefix; None for initial values.
   """
 
   def __init__(self, setup: setup_lib.SearchSetup,
                answering: search_files.AnsweringWinner,
                checkpoint: Optional[str], is_latest: bool = False):
-    """Finds out who has won, if that is known.
+    """Looks up the winner, if known.
 
     Args:
-      is_latest: whether the latest checkpoint is meant. Then a session has the
-        checkpoint that is the latest when it opens, if the graph is the same.
+      is_latest: whether the latest checkpoint is meant. A session then opens
+        the latest checkpoint at that time, if the graph is the same.
     """
     self._answering = answering
     self._is_latest = is_latest
@@ -77,7 +77,7 @@ class BestEnsemble:
   def _take_later(self):
     """Takes a checkpoint that a job has saved while the graph was built.
 
-    The job may delete the one before at any moment.
+    The job may delete the earlier checkpoint at any moment.
     """
     if not self._is_latest or self._winner is not None:
       return
@@ -89,7 +89,7 @@ class BestEnsemble:
       self.checkpoint = later
 
   def spec(self, iteration: iteration_lib.Iteration) -> ensembles.EnsembleSpec:
-    """Returns the `EnsembleSpec` that answers, of an iteration of `setup`."""
+    """Returns the answering `EnsembleSpec` of an iteration of `setup`."""
     if self._winner is not None:
       return iteration.candidates[0]
     name = self._answering.best(
@@ -181,7 +181,7 @@ class BestEnsemble:
                         "infinity in %s.", loss, nan)
 
   def _write_summaries(self, values, results, global_step, name):
-    """Writes the results, and those of all candidates, for TensorBoard."""
+    """Writes the results of all candidates for TensorBoard."""
     folder = "eval_" + name if name else "eval"
     writer = event_files.SummaryWriter(self.setup.model_dir.path)
     for (kind, owner), metrics in values.items():

@@ -25,7 +25,7 @@ def span(values: Sequence[Optional[float]],
 
 
 def finite(values: Sequence[Optional[float]]) -> List[float]:
-  """Returns the values that are known and finite."""
+  """Returns the known and finite values."""
   return [v for v in values if v is not None and math.isfinite(v)]
 
 
@@ -42,7 +42,7 @@ def ensembles_of(search: records.Records) -> Set[str]:
 
 
 def result(search: records.Records) -> str:
-  """Returns the result of a search as one line of any length."""
+  """Returns the result of a search as a line of any length."""
   if not search.iterations:
     return "No iteration has ended yet."
   last = search.iterations[-1]
@@ -62,7 +62,7 @@ def result(search: records.Records) -> str:
 
 
 def ending(end: records.EndRecord) -> str:
-  """Returns why training ended, and when, as one line of any length."""
+  """Returns reason and time of the end of training, as a line."""
   return (f"Training ended at step {end.global_step}"
           f"{event_text.since(end.time)}: {end.reason.rstrip('.')}.")
 
@@ -86,7 +86,7 @@ def best_first(record: records.IterationRecord
 
 def networks_best_first(record: records.IterationRecord
                        ) -> Dict[str, records.SubnetworkRecord]:
-  """Returns the networks that trained in an iteration, by their names.
+  """Returns the trained networks of an iteration, by name.
 
   The winner's come first, then the networks with the least held-out losses, and
   last the networks that were not trained.
@@ -106,15 +106,15 @@ class TaskSummary:
   """The work of a task in all iterations.
 
   Attributes:
-    records: dict from the number of an iteration to its `TaskRecord`.
-    trained: list of str, the names of the candidates that it trained.
-    steps: int, of its loops.
-    speed: float, its steps a second; None if it takes none.
+    records: dict from the number of an iteration to the `TaskRecord`.
+    trained: list of str, the names of the trained candidates.
+    steps: int, the steps of all loops.
+    speed: float, the steps a second; None without steps.
     megabytes: float, the most of an iteration, or None.
   """
 
   def __init__(self, task_records: Sequence[records.TaskRecord]):
-    """Adds up the task's records, at least one."""
+    """Adds up the task's records, at least 1."""
     self.kind, _, self.index = task_records[0].task.partition(":")
     self.records = {record.iteration: record for record in task_records}
     self.trained = list(dict.fromkeys(
@@ -129,7 +129,7 @@ class TaskSummary:
 
 
 def tasks_of(search: records.Records) -> List[TaskSummary]:
-  """Returns the tasks of a search, each kind in its order."""
+  """Returns the tasks of a search, ordered within each kind."""
   of_task: Dict[str, List[records.TaskRecord]] = {}
   for record in search.tasks:
     of_task.setdefault(record.task, []).append(record)
@@ -141,7 +141,7 @@ def tasks_of(search: records.Records) -> List[TaskSummary]:
 
 def grouped(tasks: Sequence[TaskSummary],
             max_groups: int) -> List[List[TaskSummary]]:
-  """Returns lists of the tasks that did the same, in their order.
+  """Returns lists of tasks with the same work, in the order of the tasks.
 
   Args:
     max_groups: int. If there are more groups, tasks share one if they trained

@@ -1,12 +1,12 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One task in its cluster, from `TF_CONFIG` or a resolver of `tf.distribute`.
+"""A task in a cluster, from `TF_CONFIG` or a resolver of `tf.distribute`.
 
 Both follow the rules of `tf.estimator.RunConfig`, with two differences for a
-resolver. Its cluster may have no chief: worker 0 is the chief then, as
-everywhere in `tf.distribute`. And its workers are numbered before the tasks of
-all other jobs. Sources: tensorflow_estimator 2.15, `estimator/run_config.py`,
-and TensorFlow 2.15, `training/server_lib.py` (`ClusterSpec`) and
+resolver. In a cluster without a chief, worker 0 is the chief, as everywhere in
+`tf.distribute`. And workers are numbered before the tasks of all other jobs.
+Sources: tensorflow_estimator 2.15, `estimator/run_config.py`, and TensorFlow
+2.15, `training/server_lib.py` (`ClusterSpec`) and
 `distribute/multi_worker_util.py` (`is_chief`).
 """
 
@@ -21,7 +21,7 @@ Jobs = Dict[str, Dict[int, str]]
 
 
 class TaskType:
-  """The jobs of a cluster that have a meaning for a `RunConfig`."""
+  """The jobs of a cluster with a meaning for a `RunConfig`."""
   MASTER = "master"
   PS = "ps"
   WORKER = "worker"
@@ -30,7 +30,7 @@ class TaskType:
 
 
 class TaskInCluster(NamedTuple):
-  """One task in its cluster: `jobs`, and attributes of `RunConfig`."""
+  """A task in a cluster: `jobs`, and attributes of `RunConfig`."""
   jobs: Jobs  # Empty for a local run, and for an evaluator.
   service: Optional[dict] = None
   task_type: str = TaskType.WORKER
@@ -60,7 +60,7 @@ _RESOLVER = _TaskSource(
 
 
 def as_object(value: Any, name: str) -> dict:
-  """Returns `value`, or raises an AttributeError if it is not an object."""
+  """Returns an object, or raises an AttributeError."""
   if not isinstance(value, dict):
     raise AttributeError(f"{name} must be a JSON object, got {value!r}")
   return value
@@ -92,7 +92,7 @@ def model_dir_of(tf_config: dict, model_dir: Optional[str]) -> Optional[str]:
 
 
 def from_tf_config(tf_config: dict) -> TaskInCluster:
-  """Returns the `TaskInCluster` that a parsed `TF_CONFIG` describes."""
+  """Returns the `TaskInCluster` of a parsed `TF_CONFIG`."""
   service = tf_config.get("service")
   if not isinstance(service, (dict, type(None))):
     raise TypeError(
@@ -124,9 +124,9 @@ def for_chief(tf_config: dict) -> TaskInCluster:
 
 
 def from_cluster_resolver(resolver: Any) -> TaskInCluster:
-  """Returns the `TaskInCluster` that a `ClusterResolver` describes.
+  """Returns the `TaskInCluster` of a `ClusterResolver`.
 
-  The cluster is read once: it may come from a service on the network.
+  Reads the cluster once, because a service on the network may answer.
   """
   resolvers = _tensorflow.v1.distribute.cluster_resolver
   if not isinstance(resolver, resolvers.ClusterResolver):
@@ -158,7 +158,7 @@ def from_cluster_resolver(resolver: Any) -> TaskInCluster:
 
 
 def sizes(jobs: Jobs) -> Dict[str, int]:
-  """Returns `{job: number of its tasks}`, sorted by job, for messages."""
+  """Returns `{job: number of tasks}`, sorted by job, for messages."""
   return {job: len(jobs[job]) for job in sorted(jobs)}
 
 
@@ -186,7 +186,7 @@ def _jobs(cluster, source):
 
 
 def _index(value, name):
-  """Returns `value` as the index of a task; errors call it `name`."""
+  """Returns the index of a task, after checking `value`."""
   message = f"{name} must be an integer >= 0 and < 2**31, got {value!r}"
   try:
     index = int(value)
@@ -211,7 +211,7 @@ def _local_task(task_type, task_id, source):
 
 
 def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
-  """Returns one task of a cluster, or an evaluator outside it."""
+  """Returns a task of a cluster, or an evaluator outside."""
   chief_job = _chief_job(jobs, source)
   # A list, because a type that JSON gives may have no hash.
   if task_type not in list(jobs) + [TaskType.EVALUATOR]:
@@ -255,7 +255,7 @@ def _task_in_cluster(jobs, task_type, task_id, source, rpc_layer="grpc"):
 
 
 def _chief_job(jobs, source):
-  """Returns the job that has the chief as its task 0."""
+  """Returns the job whose task 0 is the chief."""
   if TaskType.MASTER in jobs and TaskType.CHIEF in jobs:
     raise ValueError("%s must not have both a 'chief' and a 'master', got %r" %
                      (source.cluster, sorted(jobs)))

@@ -38,11 +38,11 @@ class _SeedState(NamedTuple):
   """The source of the seeds that a program does not give.
 
   Attributes:
-    graph_seed: int, the graph's; `tf.set_random_seed` in the scope changes it.
-    op_seed: int, the seed of the next op; None where none was made.
-    keras: the generator of Keras 2; None where a program set none.
+    graph_seed: int, the graph's seed, as changed by `tf.set_random_seed`.
+    op_seed: int, the seed of the next op; None before the first seed.
+    keras: the generator of Keras 2; None if the program set no generator.
     keras_3: the generator of Keras 3 in place of `random`, which other threads
-      of the process, such as Dask's, use at the same time; None where it is
+      of the process, such as Dask's, use at the same time; None if Keras 3 is
       not loaded.
   """
   graph_seed: int
@@ -57,10 +57,10 @@ class UnseededOps:
   """Mixin of a `tf.Graph` with seeds that can follow from the name of a scope.
 
   Attributes:
-    sources: dict from the name of a scope to where its seeds go on, for
+    sources: dict from the name of a scope to where the scope's seeds go on, for
       `seed_scope`.
-    start: str, the source of the seeds of a graph without a seed; "" where it
-      has none yet.
+    start: str, the source of the seeds of a graph without a seed; "" before the
+      first use.
   """
 
   def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -95,7 +95,7 @@ class UnseededOps:
 
 
 def _current(graph):
-  """Returns the `_SeedState` that is in use."""
+  """Returns the current `_SeedState`."""
   return _SeedState(graph.seed, graph.op_seed, random.getstate(),
                  np.random.get_state(),
                  getattr(keras_internals.seeds_of_keras_2(), "generator", None),
@@ -104,7 +104,7 @@ def _current(graph):
 
 
 def _use(graph, source):
-  """Makes a `_SeedState` the one in use."""
+  """Makes a `_SeedState` current."""
   graph.seed = source.graph_seed
   graph.op_seed = source.op_seed
   random.setstate(source.python)
@@ -140,9 +140,9 @@ def _first(graph, name):
 def seed_scope(graph: Any, name: str) -> Iterator[None]:
   """Lets the seeds that a program does not give follow from a name.
 
-  They do not depend on the rest of the graph. A scope with the name of an
-  earlier one goes on where that ended. After the scope, everything that seeds
-  are drawn from is as it was.
+  The seeds do not depend on the rest of the graph. A scope with the name of an
+  earlier scope goes on where the earlier scope ended. After the scope, all
+  sources of seeds are as before.
   """
   with _LOCK:
     outer = _current(graph)
@@ -155,13 +155,12 @@ def seed_scope(graph: Any, name: str) -> Iterator[None]:
 
 
 class _SeedsOfThread:
-  """The module `random` as Keras 3 sees it, with other numbers in one thread.
+  """The module `random` for Keras 3, with separate numbers in a thread.
 
-  The numbers are those of a generator of the thread's own, because other
-  threads, such as Dask's, draw from Python's generator at the same time. Where
-  a function of the user seeds Python's generator, such as by
-  `keras.utils.set_random_seed`, Keras draws what this seed gives, as in a
-  program without adanet.
+  The numbers are from a generator of the thread, because other threads, such as
+  Dask's, draw from Python's generator at the same time. If a function of the
+  user seeds Python's generator, such as by `keras.utils.set_random_seed`, Keras
+  draws from the seed, as in a program without adanet.
   """
 
   def __init__(self, seed: int, shared: Any) -> None:
@@ -184,9 +183,9 @@ class _SeedsOfThread:
 
 
 def _is_new(state):
-  """Returns whether nothing was drawn since Python's generator got its seed.
+  """Returns whether nothing was drawn since Python's generator was seeded.
 
-  The first number of a Mersenne Twister that was seeded by an array is fixed.
+  The first number of a Mersenne Twister with an array as the seed is fixed.
   """
   numbers = state[1]
   return numbers[0] == 1 << 31 and numbers[-1] == len(numbers) - 1
@@ -196,10 +195,10 @@ def _is_new(state):
 def seeded_thread(seed: int) -> Iterator[None]:
   """Seeds what Keras 3 and a user's functions draw in the block.
 
-  In this thread, all seeds of Keras's layers and initializers follow from
-  `seed`, as do draws from `random` and `numpy.random`. After the block, these
-  generators are as they were. A release of Keras that draws in another way
-  draws from Python's generator, which has the seed, too.
+  In the thread, all seeds of Keras's layers and initializers follow from
+  `seed`, as do draws from `random` and `numpy.random`. After the block, all
+  generators are as before. A release of Keras that draws differently draws from
+  Python's generator, which has the seed, too.
   """
   try:
     keras_3 = keras_internals.seeds_of_keras_3()
