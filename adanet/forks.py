@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Forked processes, in which TensorFlow hangs if it has started before.
+"""Executors, and forked processes, in which a started TensorFlow hangs.
 
 The threads of TensorFlow do not survive a fork. A process that was forked
 before TensorFlow has started, such as by a server of forks, can train.
@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any
 
+from adanet import messages
 from adanet.tf_compat import tensorflow_internals
 
 #: What to do about forked workers.
@@ -53,11 +54,25 @@ def check_process() -> None:
         f"had started, and TensorFlow hangs in such a process. {FIX}")
 
 
-def check_executor(executor: Any) -> None:
-  """Raises a ValueError about a pool whose processes cannot train."""
+def check_executor(executor: Any) -> Any:
+  """Returns the executor of an argument `executor`; Dask's for Dask's Client.
+
+  Raises:
+    TypeError: `executor` is no executor.
+    ValueError: the processes of a pool cannot train.
+  """
+  if not isinstance(executor, type) and callable(
+      getattr(executor, "get_executor", None)):
+    executor = executor.get_executor()  # A Client of Dask.
+  if isinstance(executor, type) or not callable(
+      getattr(executor, "submit", None)):
+    raise TypeError(
+        f"executor={messages.describe(executor)}: expected an object with the "
+        "interface of concurrent.futures.Executor, such as a "
+        "ProcessPoolExecutor.")
   context = getattr(executor, "_mp_context", None)
   if context is None:
-    return
+    return executor
   kind = type(executor).__name__
   if context.get_start_method() == "fork":
     raise ValueError(
@@ -69,3 +84,4 @@ def check_executor(executor: Any) -> None:
     raise ValueError(
         f"executor: the workers of this {kind} import the program's main "
         f"module, and {path!r} is no file. Put the program into a file.")
+  return executor

@@ -67,13 +67,23 @@ class ForksTest(parameterized.TestCase):
   def test_pools(self):
     for pool in (
         futures.ThreadPoolExecutor(1), futures.ProcessPoolExecutor(
-            1, multiprocessing.get_context("spawn")), object()):
-      forks.check_executor(pool)
+            1, multiprocessing.get_context("spawn"))):
+      self.assertIs(pool, forks.check_executor(pool))
     with self.assertRaisesRegex(
         ValueError, "^executor: the workers of this ProcessPoolExecutor are "
         "forks of the program, .*get_context.\"spawn\""):
       forks.check_executor(futures.ProcessPoolExecutor(
           1, multiprocessing.get_context("fork")))
+
+  def test_a_client_of_dask(self):
+    client = mock.Mock(["get_executor", "submit"])
+    client.get_executor.return_value = futures.ThreadPoolExecutor(1)
+    self.assertIs(client.get_executor(), forks.check_executor(client))
+
+  @parameterized.parameters(4, futures.ThreadPoolExecutor, object())
+  def test_no_executor(self, value):
+    with self.assertRaisesRegex(TypeError, "^executor=.*: expected an object "):
+      forks.check_executor(value)
 
   def test_a_program_that_is_no_file(self):
     pool = futures.ProcessPoolExecutor(

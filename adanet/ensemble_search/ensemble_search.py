@@ -285,7 +285,8 @@ class EnsembleSearch:
     forks.check_process()
     models_lib.check_scope(
         "fit runs in", tf_compat.v2.distribute.get_strategy())
-    executor = workers.check_executor(executor)
+    if executor is not None:
+      executor = forks.check_executor(executor)
     if executor is not None and parallel is not None:
       raise ValueError(f"parallel={parallel} and executor are both given: "
                        "expected one of them. An executor has its own number of "

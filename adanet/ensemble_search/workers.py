@@ -428,28 +428,6 @@ def specs_of(source: Any) -> str:
       f"{spec.dtype.name} {spec.shape}" for spec in source.layout.specs)
 
 
-def check_executor(executor: Any) -> Any:
-  """Returns the executor to use for an argument `executor`, or None.
-
-  Raises:
-    TypeError: the argument is no executor.
-    ValueError: the workers of the executor are forks.
-  """
-  if executor is None:
-    return None
-  if not isinstance(executor, type) and callable(
-      getattr(executor, "get_executor", None)):
-    executor = executor.get_executor()  # A Client of Dask.
-  if isinstance(executor, type) or not callable(
-      getattr(executor, "submit", None)):
-    raise TypeError(
-        f"executor={messages.describe(executor)}: expected an object with the "
-        "interface of concurrent.futures.Executor, such as a "
-        "ProcessPoolExecutor.")
-  forks.check_executor(executor)
-  return executor
-
-
 def submit(executor: Any, function: Any, *arguments: Any) -> futures.Future:
   """Returns the future of a call by a worker.
 

@@ -305,10 +305,9 @@ class Estimator(answering.Answering):
       max_steps: int, the global step at which to end.
       saving_listeners: sequence of `CheckpointSaverListener`.
       executor: `concurrent.futures.Executor`, such as a `ProcessPoolExecutor`
-        or Dask's `Client.get_executor()`. Each worker trains candidates with
-        their ensembles. The results are the same as in one process. All workers
-        need access to `model_dir`. None to train in this process or as a task
-        of `TF_CONFIG`.
+        or Dask's `Client`. Each worker trains candidates with their ensembles.
+        The results are the same as in one process. All workers need access to
+        `model_dir`. None to train in this process or as a task of `TF_CONFIG`.
       max_seconds: float, the maximum time in seconds that this call trains.
         Training ends after the current step and saves a checkpoint, and
         `evaluate` then uses the best ensemble so far. An iteration does not
@@ -330,7 +329,8 @@ class Estimator(answering.Answering):
         `validation_input_fn` are given, or the shapes or heads of the
         subnetworks do not fit together.
       TypeError: `steps` or `max_steps` is not an integer, `max_seconds` is not
-        a number, or `hooks` or `saving_listeners` has an item of another type.
+        a number, `executor` is no executor, or `hooks` or `saving_listeners`
+        has an item of another type.
       KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved.
         A program that does not catch KeyboardInterrupt ends without a traceback
         and with exit status 130.

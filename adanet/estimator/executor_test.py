@@ -56,9 +56,9 @@ class RefusalTest(parameterized.TestCase):
     self._model_dir = _folder()
 
   def _refused(self, message, executor=None, input_fn=None, hooks=None,
-               **arguments):
+               error=ValueError, **arguments):
     """Asserts that nothing is trained, and that one line says why."""
-    with self.assertRaisesRegex(ValueError, message) as raised:
+    with self.assertRaisesRegex(error, message) as raised:
       _estimator(self._model_dir, **arguments).train(
           input_fn or builders.input_fn(), hooks=hooks,
           executor=executor or engines.Here())
@@ -66,8 +66,8 @@ class RefusalTest(parameterized.TestCase):
     self.assertIsNone(tf_compat.v1.train.latest_checkpoint(self._model_dir))
 
   def test_no_executor(self):
-    self._refused("executor must be a concurrent.futures.Executor.* got 4",
-                  executor=4)
+    self._refused("executor=4: expected .* interface of concurrent.futures.Ex",
+                  executor=4, error=TypeError)
 
   @mock.patch.dict(os.environ, TF_CONFIG=_TF_CONFIG)
   def test_cluster(self):

@@ -75,23 +75,18 @@ from adanet.training import trained as trained_lib
 from adanet.training import trainer
 
 
-def check_executor(executor: Any, config: Any) -> None:
-  """Checks that a search may be trained on an executor.
+def check_executor(executor: Any, config: Any) -> Any:
+  """Returns the executor of an argument `executor`; see `forks`.
 
   Raises:
-    ValueError: it is no executor, its workers are forks, or the RunConfig has a
-      cluster.
+    ValueError: as in `forks`, or the RunConfig has a cluster.
   """
-  if isinstance(executor, type) or not callable(
-      getattr(executor, "submit", None)):
-    raise ValueError(
-        "executor must be a concurrent.futures.Executor, or have its method "
-        f"submit, got {executor!r}")
-  forks.check_executor(executor)
+  executor = forks.check_executor(executor)
   if config.cluster_spec:
     raise ValueError(
         f"executor={executor!r}: expected None with the cluster in TF_CONFIG. "
         "Unset TF_CONFIG to train on the executor")
+  return executor
 
 
 def result_arguments(setup: setup_lib.SearchSetup) -> Dict[str, str]:
@@ -125,8 +120,7 @@ class ExecutorEngine(engine.Engine):
       ValueError: see `check_executor`.
     """
     super().__init__(setup)
-    check_executor(executor, setup.config)
-    self._executor = executor
+    self._executor = check_executor(executor, setup.config)
     self._seconds: Dict[str, float] = {}  # Of each builder, the last time.
     self._has_said_one_part = False
     self._iteration: Optional[iteration_lib.Iteration] = None
