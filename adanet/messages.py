@@ -15,6 +15,8 @@ def shorten(text: str, most: int = 200) -> str:
 
 def describe(value: Any) -> str:
   """Returns a short description of a value of the user's."""
+  if isinstance(value, type):
+    return f"the class {value.__name__}"
   text = repr(value)
   if isinstance(value, (str, int, float, bool, type(None))):
     return shorten(text, _MAX_VALUE)

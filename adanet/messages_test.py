@@ -18,7 +18,7 @@ class MessagesTest(parameterized.TestCase):
   @parameterized.parameters(
       (None, "None"), (1.5, "1.5"), ("a", "'a'"), ([1, 2], "[1, 2]"),
       ("b" * 99, "'" + "b" * 59 + "..."), ([1] * 99, "a value of type list"),
-      (np.zeros([2, 2]), "a value of type ndarray"),
+      (np.zeros([2, 2]), "a value of type ndarray"), (int, "the class int"),
       (object(), "a value of type object"))
   def test_describe(self, value, text):
     self.assertEqual(text, messages.describe(value))

@@ -72,18 +72,13 @@ class WeightsTest(parameterized.TestCase):
       ([1, 0], ValueError, "costs[1]=0: expected a finite number "
        "greater than 0."),
       ([-1., 1], ValueError, "costs[0]=-1.0: "),
-      ([float("nan")], ValueError, "costs[0]=nan: "),
       ([1, float("inf")], ValueError, "costs[1]=inf: expected a finite number "
        "greater than 0."),
-      ([1j], TypeError, "costs[0]=1j: "),
-      ([True], TypeError, "costs[0]=True: "),
       (["1"], TypeError, "costs[0]='1': "),
       ([[1]], TypeError, "costs[0]=[1]: "),
-      ([None], TypeError, "costs[0]=None: "),
       (-1., ValueError, "ensemble_cost=-1.0: expected None, a finite number "
        "of at least 0"),
       (float("inf"), ValueError, "ensemble_cost=inf: expected None, a finite "),
-      (True, TypeError, "ensemble_cost=True: "),
       ("measured", TypeError, "ensemble_cost='measured': "),
       ([1], TypeError, "ensemble_cost=[1]: "))
   def test_errors(self, weights, error, text):

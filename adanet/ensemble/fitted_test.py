@@ -26,13 +26,9 @@ class GreedyEnsemblerTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ({"max_selections": 0}, "max_selections=0: expected an integer of at l"),
-      ({"max_selections": 2.}, "max_selections=2.0: expected an integer"),
       ({"max_members": 0}, "max_members=0: expected an integer .*, or None"),
-      ({"max_members": True}, "max_members=True: expected an int"),
       ({"adanet_lambda": -1.}, "adanet_lambda=-1.0: expected a finite number "
        "of at"),
-      ({"adanet_beta": float("nan")}, "adanet_beta=nan: expected a finite "
-       "number"),
       ({"adanet_beta": "1"}, "adanet_beta='1': expected a finite number"))
   def test_arguments(self, arguments, message):
     with self.assertRaisesRegex((TypeError, ValueError), message):

@@ -17,11 +17,10 @@ _Several = Optional[Iterable[Any]]
 
 
 def _described(value, *methods):
-  """Returns a value for a message; names a class given for its object."""
-  if not isinstance(value, type):
-    return messages.describe(value)
-  fits = all(hasattr(value, method) for method in methods)
-  return f"the class {value.__name__}" + (": call it" if fits else "")
+  """Returns a value for a message, with advice for a class."""
+  is_class = isinstance(value, type) and all(
+      hasattr(value, method) for method in methods)
+  return messages.describe(value) + ": call it" * is_class
 
 
 def check_name(name: Any) -> None:
