@@ -113,13 +113,10 @@ class Wait:
 
 
 def wait_until_space(write: Callable[[], Any], wait: Wait, path: str) -> Any:
-  """Calls a function again and again while the disk is full.
+  """Returns the value of a function, called again while the disk is full.
 
   Args:
     path: str, a path on the disk, for messages.
-
-  Returns:
-    The value that `write` returns.
 
   Raises:
     WaitTimeoutError: the disk is full for too long.

@@ -107,14 +107,11 @@ class Command:
 
   def main(self, run: Callable[[List[str]], int],
            argv: Optional[Sequence[str]] = None) -> int:
-    """Runs the command; prints errors of the user.
+    """Runs the command, prints errors of the user; returns the exit code.
 
     Args:
       run: function from the arguments without flags to the exit code. Called
         after the flags have been set, but not for --help and --version.
-
-    Returns:
-      int, the exit code.
     """
     if not self._takes_program:
       # A closed pipe ends the program silently, as it ends other commands.
@@ -216,10 +213,7 @@ class ClusterFlags:
 
 @contextlib.contextmanager
 def standard_output() -> Iterator[TextIO]:
-  """Gives standard output, and flushes it at the end.
-
-  Yields:
-    `sys.stdout`.
+  """Yields standard output, and flushes it at the end.
 
   Raises:
     BadInput: standard output is closed, or cannot be written.

@@ -255,13 +255,10 @@ def _not_finite(checkpoint, names):
 
 
 def integers(checkpoint: str, pattern: str) -> Dict[str, int]:
-  """Returns the values of some integer variables of shape [].
+  """Returns some integer variables of shape [], by the pattern's group.
 
   Args:
     pattern: str, a pattern of whole names, with a group.
-
-  Returns:
-    Dict from the text of the group to an int.
   """
   with explained(checkpoint):
     return _integers(checkpoint, pattern)
@@ -277,11 +274,7 @@ def _integers(checkpoint, pattern):
 
 
 def integer(checkpoint: Optional[str], name: str) -> int:
-  """Returns the value of an integer variable of a checkpoint.
-
-  Returns:
-    An int; 0 if there is no checkpoint.
-  """
+  """Returns an integer variable of a checkpoint; 0 without a checkpoint."""
   return 0 if checkpoint is None else int(values(checkpoint, [name])[name])
 
 

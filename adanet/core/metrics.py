@@ -81,13 +81,10 @@ def of_candidate(task: Any, spec: Any,
 
 
 def architecture_metric(builder_names: Sequence[str]) -> Tuple[Any, Any]:
-  """Returns a metric that shows an ensemble's subnetworks in TensorBoard.
+  """Returns a metric whose value is a text summary of an ensemble.
 
   Args:
     builder_names: the names of the builders, the oldest first.
-
-  Returns:
-    A metric whose value is a serialized `Summary` of the plugin "text".
   """
   v1 = tf_compat.v1
   summary = v1.Summary()

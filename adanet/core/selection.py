@@ -144,7 +144,7 @@ def choose(
     previous: Optional[int] = None, force_grow: bool = False,
     objective_fn: Optional[Callable[[Sequence[float]], Any]] = None,
     advice: str = "") -> Choice:
-  """Returns the candidate with the best value. A NaN never wins.
+  """Returns the `Choice` of the best candidate. A NaN never wins.
 
   The first candidate wins a tie.
 
@@ -156,9 +156,6 @@ def choose(
     objective_fn: function from the values of possible winners to the index of
       the best value, or None to use `maximize`. If the function chooses a NaN,
       the function is called again without NaNs.
-
-  Returns:
-    A `Choice`.
 
   Raises:
     AllNaNError: the values of all possible winners are NaN.

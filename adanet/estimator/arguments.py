@@ -108,9 +108,6 @@ def absolute_folder(name: str, value: Any) -> Optional[str]:
 
   A "~" is expanded, because a shell does not expand it in --model_dir=~/model.
 
-  Returns:
-    Str; None for None.
-
   Raises:
     TypeError: it is no path.
     ValueError: it is empty, or TensorFlow cannot read checkpoints there.

@@ -67,9 +67,6 @@ def _check_accumulators(owner):
 
   TensorFlow gives boosted trees the same names in each model. Two
   models would take the other one's values, or wait for them without an end.
-
-  Raises:
-    ValueError: it does.
   """
   v1 = tf_compat.v1
   scope = v1.get_variable_scope().name + "/"

@@ -172,7 +172,7 @@ def write_saved_model(export_dir_base: _Path, session: Any,
                       assets_extra: Optional[Mapping[str, _Path]] = None,
                       as_text: bool = False,
                       strip_default_attrs: bool = True) -> bytes:
-  """Writes a session's graph and variables as a SavedModel.
+  """Writes a session as a SavedModel; returns the new folder, as bytes.
 
   The folder is first written as `temp-<timestamp>` and then renamed, so
   TensorFlow Serving never sees a partial model. An error leaves no folder. The
@@ -183,9 +183,6 @@ def write_saved_model(export_dir_base: _Path, session: Any,
       finalized.
     strip_default_attrs: bool, whether to omit default attribute values, so that
       older versions of TensorFlow can load the graph.
-
-  Returns:
-    The path of the new folder, as bytes as in `tf.estimator`.
   """
   v1 = tf_compat.v1
   gfile = tf_compat.v2.io.gfile

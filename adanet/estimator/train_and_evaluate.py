@@ -52,11 +52,7 @@ def _train(estimator, train_spec, saving_listeners=(), **kwargs):
 
 
 def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
-  """Trains and evaluates in this process.
-
-  Returns:
-    The `CheckpointEvaluator`, after the last evaluation.
-  """
+  """Trains and evaluates here; returns the `CheckpointEvaluator`."""
   evaluator = CheckpointEvaluator(
       estimator, eval_spec, train_spec.max_steps)
   first_step = model_dir_lib.ModelDir(estimator.model_dir).global_step(

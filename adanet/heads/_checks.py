@@ -105,11 +105,7 @@ def check_classes(classes, n_classes, label_vocabulary):
 
 
 def check_heads(heads, head_weights):
-  """Returns the weights of a `MultiHead`'s heads, after checking the arguments.
-
-  Returns:
-    tuple of float; 1. for each head if `head_weights` is None.
-  """
+  """Returns the weight of each head of a `MultiHead`, by default 1."""
   if not heads:
     raise ValueError(f"heads={heads!r}: expected at least one head.")
   names = []

@@ -77,14 +77,11 @@ def divisor(losses, weights, loss_reduction):
 
 
 def reduce(losses, weights, loss_reduction):
-  """Returns the loss of a batch.
+  """Returns the loss of a batch, a scalar of the dtype of `losses`.
 
   Args:
     losses: tensor of shape `[D0, ..., DN]`.
     weights: float32 tensor that broadcasts to the shape of `losses`, or None.
-
-  Returns:
-    Scalar of the dtype of `losses`.
   """
   v1 = tf_compat.v1
   dtype = losses.dtype

@@ -81,11 +81,7 @@ class LocalJob:
     self._late: Set[job_lib.Task] = set()
 
   def run(self) -> int:
-    """Runs all tasks to their end.
-
-    Returns:
-      The exit status of the job.
-    """
+    """Runs all tasks to the end; returns the exit status of the job."""
     signals = processes.stop_signals() | {
         processes.PARENT_KILLED, signal.SIGCHLD}
     reader, writer = socket.socketpair()

@@ -75,14 +75,11 @@ def visible_gpus(environment: Mapping[str, str]) -> List[str]:
 
 def gpu_shares(tasks: Sequence[job_lib.Task],
                gpus: Sequence[str]) -> Dict[job_lib.Task, Dict[str, str]]:
-  """Divides GPUs among the chief and the workers.
+  """Divides GPUs among chief and workers: returns variables of each task.
 
   With enough GPUs, no two tasks share a GPU, and the first tasks get the GPUs
   that remain. With fewer GPUs, tasks share, and TensorFlow must not take all
   the memory of a GPU at once. Other tasks get no GPU.
-
-  Returns:
-    The variables of the environment of each task.
   """
   trainers = [task for task in tasks if task.job in job_lib.TRAINS]
   result = {task: {"CUDA_VISIBLE_DEVICES": "-1"} for task in tasks}

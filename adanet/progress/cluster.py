@@ -92,11 +92,7 @@ class ClusterProgress:
     self._saved: Optional[events.Progress] = None
 
   def add(self, task: str, event: events.Event) -> List[events.Event]:
-    """Takes an event of a task.
-
-    Returns:
-      List of the events to show now.
-    """
+    """Takes an event of a task; returns the events to show now."""
     if isinstance(event, events.Joined):
       self._jobs[task] = event.job_number
       if task == self._chief and event.job_number > self._job_number:

@@ -192,7 +192,7 @@ def reporter(
     stream: Optional[TextIO] = None,
     log_step_count_steps: Optional[int] = 100,
     say: Say = log_or_print) -> Iterator[events.Report]:
-  """Shows events until its end, also an end by an exception.
+  """Yields a function that shows an event, until the end or an exception.
 
   Args:
     stream: where to draw if it is a terminal; None for standard error.
@@ -200,9 +200,6 @@ def reporter(
       lines about progress. There are also at least 10 seconds between them.
       None for none of these lines.
     say: is called with each line if nothing is drawn.
-
-  Yields:
-    The function to call with each event.
   """
   stream = sys.stderr if stream is None else stream
   pipe = _pipe()
