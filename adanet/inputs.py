@@ -50,8 +50,7 @@ def numpy_input_fn(
       without end.
     shuffle: bool, required: whether to shuffle the examples anew in each epoch.
       True to train, False to evaluate and to predict.
-    queue_capacity: ignored; accepted for compatibility.
-    num_threads: ignored; accepted for compatibility.
+    queue_capacity, num_threads: ignored; accepted for compatibility.
     seed: int, the seed of the order of the examples. None for the
       `tf_random_seed` of the config. Without both, the order is random, except
       that on a cluster with `num_epochs=None` the order follows from the
@@ -100,14 +99,10 @@ def pandas_input_fn(x: Any, y: Any = None, batch_size: int = 128,
     x: `DataFrame`, the features; copied.
     y: `Series` of labels, `DataFrame` for a dict of labels, or None. The index
       must be the same as in `x`.
-    batch_size: see `numpy_input_fn`.
-    num_epochs: see `numpy_input_fn`.
-    shuffle: see `numpy_input_fn`.
-    queue_capacity: ignored; accepted for compatibility.
-    num_threads: ignored; accepted for compatibility.
+    batch_size, num_epochs, shuffle, seed: see `numpy_input_fn`.
+    queue_capacity, num_threads: ignored; accepted for compatibility.
     target_column: str, a name that no column of `x` may have where `y` is a
       `Series`.
-    seed: see `numpy_input_fn`.
 
   Returns:
     See `numpy_input_fn`.

@@ -95,10 +95,8 @@ class Ensembler(abc.ABC):
       ensemble: the return value of `build_ensemble`.
       loss: float tensor of shape [], the ensemble's AdaNet loss.
       var_list: list of the trainable variables from `build_ensemble`.
-      labels: as for `build_ensemble`.
-      iteration_step: as for `build_ensemble`.
-      summary: as for `build_ensemble`.
-      previous_ensemble: as for `build_ensemble`.
+      labels, iteration_step, summary, previous_ensemble: as for
+        `build_ensemble`.
 
     Returns:
       An op or a `TrainOpSpec`. The op must not increment the global step.

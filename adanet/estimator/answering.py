@@ -227,10 +227,8 @@ class Answering:
     """Exports the best ensemble: the older name of `export_saved_model`.
 
     Args:
-      export_dir_base: see `export_saved_model`.
-      serving_input_receiver_fn: see `export_saved_model`.
-      assets_extra: see `export_saved_model`.
-      as_text: see `export_saved_model`.
+      export_dir_base, serving_input_receiver_fn, assets_extra, as_text: see
+        `export_saved_model`.
       checkpoint_path: see `export_saved_model`.
       strip_default_attrs: whether to omit default attribute values from the
         graph.

@@ -83,8 +83,7 @@ class TensorServingInputReceiver(
 
   Attributes:
     features: tensor, the features of the model.
-    receiver_tensors: see `ServingInputReceiver`.
-    receiver_tensors_alternatives: see `ServingInputReceiver`.
+    receiver_tensors, receiver_tensors_alternatives: see `ServingInputReceiver`.
   """
 
   def __new__(cls, features: Any, receiver_tensors: Any,

@@ -77,9 +77,8 @@ class _SavedModelExporter(Exporter):
 
     Args:
       name: str, the name of the folder of the exports.
-      serving_input_receiver_fn: see `adanet.Estimator.export_saved_model`.
-      assets_extra: see `adanet.Estimator.export_saved_model`.
-      as_text: see `adanet.Estimator.export_saved_model`.
+      serving_input_receiver_fn, assets_extra, as_text: see
+        `adanet.Estimator.export_saved_model`.
 
     Raises:
       ValueError: `name` is empty or no str, or `serving_input_receiver_fn` is
@@ -152,9 +151,8 @@ class LatestExporter(_SavedModelExporter):
 
     Args:
       name: str, the name of the folder of the exports.
-      serving_input_receiver_fn: see `adanet.Estimator.export_saved_model`.
-      assets_extra: see `adanet.Estimator.export_saved_model`.
-      as_text: see `adanet.Estimator.export_saved_model`.
+      serving_input_receiver_fn, assets_extra, as_text: see
+        `adanet.Estimator.export_saved_model`.
       exports_to_keep: int, the number of latest exports to keep; None for all.
 
     Raises:
@@ -202,15 +200,14 @@ class BestExporter(_SavedModelExporter):
 
     Args:
       name: str, the name of the folder of the exports.
-      serving_input_receiver_fn: see `adanet.Estimator.export_saved_model`.
+      serving_input_receiver_fn, assets_extra, as_text: see
+        `adanet.Estimator.export_saved_model`.
       event_file_pattern: str, the pattern of the event files with evaluation
         results in the model_dir. For an `adanet.EvalSpec` with a name, the
         pattern is `eval_<name>/*.tfevents.*`. None to ignore earlier runs.
       compare_fn: function of two dicts of metrics, `best_eval_result` and
         `current_eval_result`, that returns whether the second dict is better.
         By default, the lower "loss" is better.
-      assets_extra: see `adanet.Estimator.export_saved_model`.
-      as_text: see `adanet.Estimator.export_saved_model`.
       exports_to_keep: int, the number of latest exports to keep; None for all.
 
     Raises:

@@ -142,12 +142,11 @@ class BinaryClassHead(_Classifier):
     """Makes a head.
 
     Args:
-      weight_column: see `RegressionHead`.
+      weight_column, loss_reduction: see `RegressionHead`.
       thresholds: floats between 0 and 1, or None. Each threshold adds metrics
         of the classifier that predicts class 1 above the threshold.
       label_vocabulary: list or tuple of the two labels (str) of class 0 and
         class 1; None if the labels are numbers.
-      loss_reduction: see `RegressionHead`.
       loss_fn: see `RegressionHead`; the losses have the shape
         `[D0, ..., DN, 1]`. None for the sigmoid cross entropy.
       name: str, the suffix of the keys of metrics and summaries; or None.
@@ -235,10 +234,9 @@ class MultiClassHead(_Classifier):
     Args:
       n_classes: int, at least 2. For two classes, a `BinaryClassHead` needs
         only a single logit and has more metrics.
-      weight_column: see `RegressionHead`.
+      weight_column, loss_reduction: see `RegressionHead`.
       label_vocabulary: list or tuple of `n_classes` labels (str) in the order
         of the class ids; None if the labels are integers.
-      loss_reduction: see `RegressionHead`.
       loss_fn: see `RegressionHead`; the losses have the shape
         `[D0, ..., DN, 1]`. None for the softmax cross entropy.
       name: str, the suffix of the keys of metrics and summaries; or None.
@@ -316,12 +314,11 @@ class MultiLabelHead(_Classifier):
 
     Args:
       n_classes: int, at least 2.
-      weight_column: see `RegressionHead`.
+      weight_column, loss_reduction: see `RegressionHead`.
       thresholds: floats between 0 and 1, or None. Each threshold adds metrics
         of the classifier that predicts all classes above the threshold.
       label_vocabulary: list or tuple of `n_classes` labels (str) in the order
         of the class ids; None if the labels are numbers.
-      loss_reduction: see `RegressionHead`.
       loss_fn: see `RegressionHead`; the losses have the shape
         `[D0, ..., DN, 1]`. None for the sigmoid cross entropy.
       classes_for_class_based_metrics: the classes with separate metrics, as ids

@@ -322,8 +322,7 @@ class Summary(abc.ABC):
     Args:
       name: str.
       tensor: number or tensor of shape [], written as float32.
-      family: str or None.
-      description: str or None.
+      family, description: str or None.
     """
 
   @abc.abstractmethod
@@ -339,8 +338,7 @@ class Summary(abc.ABC):
         with 1 (gray), 3 (RGB) or 4 (RGBA) channels. Floats are scaled to
         [0, 255] in each image.
       max_outputs: int, the maximum number of images to record, from the first.
-      family: str or None.
-      description: str or None.
+      family, description: str or None.
     """
 
   @abc.abstractmethod
@@ -352,9 +350,8 @@ class Summary(abc.ABC):
     Args:
       name: str.
       values: tensor of finite numbers, of any shape.
-      family: str or None.
+      family, description: str or None.
       buckets: int, the number of buckets, or None for the default.
-      description: str or None.
     """
 
   @abc.abstractmethod
@@ -369,7 +366,6 @@ class Summary(abc.ABC):
       tensor: float tensor of shape [clips, frames, channels], in [-1, 1].
       sample_rate: number or tensor of shape [], in Hz, greater than 0.
       max_outputs: int, the maximum number of clips to record, from the first.
-      family: str or None.
+      family, description: str or None.
       encoding: "wav", or None for the default.
-      description: str or None.
     """
