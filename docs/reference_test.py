@@ -44,8 +44,9 @@ _MODULES = (
 
 # Public to the packages of adanet, not to users; without "adanet.".
 _SEAMS = frozenset("""
-    console core distributed.input_parts distributed.placement.TaskConfig
-    distributed.strategy distributed.weights engines
+    checks console core distributed.input_parts
+    distributed.placement.TaskConfig distributed.strategy distributed.weights
+    engines
     ensemble_search estimator.answering estimator.arguments
     estimator.auto_builders estimator.auto_ensemble estimator.auto_inputs
     estimator.auto_networks estimator.best_ensemble estimator.estimator
