@@ -14,6 +14,8 @@ import json
 import math
 from typing import Any, Dict, Set, Type, TypeVar, Union, get_type_hints
 
+from adanet import messages
+
 _T = TypeVar("_T")
 
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -91,10 +93,8 @@ def _expected(kind):
 
 
 def _error(kind, content, place):
-  text = repr(content)
-  return ValueError("{} is {}, not {}".format(
-      place or "it", text if len(text) <= 80 else text[:77] + "...",
-      _expected(kind)))
+  text = messages.shorten(repr(content), 80)
+  return ValueError(f"{place or 'it'} is {text}, not {_expected(kind)}")
 
 
 def _read_class(kind, content, place, skips_unknown):

@@ -29,6 +29,7 @@ import sys
 from typing import Callable, Iterator, List, Optional, Sequence, TextIO
 
 from absl import flags
+from adanet import messages
 from adanet import version
 from adanet.console import wording
 
@@ -236,6 +237,5 @@ def _discard(stream):
 
 def _one_line(message):
   """Returns a message of bounded length as a line."""
-  line = " ".join(word if len(word) <= 200 else word[:200] + "..."
-                  for word in wording.printable(message).split())
-  return line if len(line) <= 1000 else line[:1000] + "..."
+  return messages.shorten(" ".join(
+      map(messages.shorten, wording.printable(message).split())), 1000)

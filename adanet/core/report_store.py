@@ -30,6 +30,7 @@ import os
 import struct
 from typing import Any, Dict, List, Sequence, Tuple
 
+from adanet import messages
 from adanet import tf_compat
 from adanet.subnetwork import report as report_lib
 from adanet.tf_compat import files
@@ -203,7 +204,7 @@ class ReportStore:
           records[number] = record, reports
     except (ValueError, message.DecodeError) as e:
       raise ReportError(
-          f"{self._path}: {' '.join(str(e).split())}. Expected reports, as "
+          f"{self._path}: {messages.one_line(e)}. Expected reports, as "
           "AdaNet writes them. Restore the file from a copy, or train in an "
           "empty model_dir.") from e
     return records

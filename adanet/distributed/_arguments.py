@@ -57,7 +57,7 @@ def check_weights(name, value, expected, count=None):
 
 def numbers_in_range(count):
   """Returns what a plan expects as costs or sizes, for an error."""
-  return f"{count} number{'s' * (count != 1)} {RANGE}"
+  return f"{messages.count(count, 'number')} {RANGE}"
 
 
 def check_weights_of_plan(name, value, num_subnetworks):

@@ -406,7 +406,7 @@ class SearchDisplay:
   def begin(self, path: str, splits: list, functions: int) -> None:
     """Shows what will train."""
     rows = getattr(splits[0], "trained", None)
-    parts = [f"{functions} model{'s' * (functions != 1)}"]
+    parts = [messages.count(functions, "model")]
     if rows is not None:
       parts.append(f"{len(rows):,} rows")
     parts.append(f"{len(splits[0].held_out):,} held out")

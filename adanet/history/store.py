@@ -16,6 +16,7 @@ import re
 from typing import Any, Callable, List, Optional
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
 from adanet.console import wording
 from adanet.core import architecture as architecture_lib
@@ -284,7 +285,7 @@ class Store:
       text = _text(path)
       return None if text is None else parse(text, path)
     except (OSError, ValueError) as e:
-      problems.append(f"{path}: {' '.join(str(e).split())}")
+      problems.append(f"{path}: {messages.one_line(e)}")
     return None
 
 

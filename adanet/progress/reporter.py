@@ -29,6 +29,7 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, TextIO
 from absl import logging
 from adanet import interrupts
 from adanet import log as log_lib
+from adanet import messages
 from adanet import typed_json
 from adanet.core import events
 from adanet.progress import event_text
@@ -69,10 +70,9 @@ def from_json_line(line: str) -> events.Event:
       raise ValueError(f"event is {name!r}, not one of {', '.join(_KINDS)}")
     return typed_json.from_json(_KINDS[name], content)
   except (ValueError, RecursionError) as e:
-    text = repr(line)
-    raise ValueError("line={}: {}. Expected an event of adanet.".format(
-        text if len(text) <= 200 else text[:197] + "...",
-        " ".join(str(e).split()))) from e
+    raise ValueError(f"line={messages.shorten(repr(line))}: "
+                     f"{messages.one_line(e)}. Expected an event of adanet."
+                     ) from e
 
 
 class _Lines:

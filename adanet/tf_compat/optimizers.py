@@ -9,6 +9,7 @@ import inspect
 import re
 from typing import Any, Callable, Dict, Sequence
 
+from adanet import messages
 from adanet.tf_compat import _tensorflow
 from adanet.tf_compat import keras_internals
 from adanet.tf_compat import keras_scope
@@ -171,7 +172,7 @@ def for_any_graph(optimizer: Any) -> Any:
       raise ValueError(
           f"optimizer={optimizer!r} cannot be copied: expected a function that "
           "makes it, because each graph needs its own. Its class says: "
-          f"{' '.join(str(error).split())}") from error
+          f"{messages.one_line(error)}") from error
   return optimizer
 
 
@@ -244,7 +245,7 @@ def _keras_3_step(optimizer, loss, var_list):
           f"optimizer={type(optimizer).__name__} cannot train "
           f"{variables[0].name} in a graph: use another one. Some of Keras "
           "train variables of its own layers only, or begin from the values of "
-          f"variables. It says: {' '.join(str(error).split())}") from error
+          f"variables. It says: {messages.one_line(error)}") from error
   # A scale of the loss may be a variable, so it comes after `build`.
   pairs = [(gradient, variable) for gradient, variable in zip(
       tf.gradients(optimizer.scale_loss(loss), var_list), var_list)
