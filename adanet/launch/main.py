@@ -13,9 +13,9 @@ any executable file:
   adanet-launch --workers=3 --ps=2 -m my_project.train --learning_rate=.1
   adanet-launch --workers=3 --ps=2 ./train.sh
 
-Show the TF_CONFIG of each task, and start nothing (adanet-plan shows the plan):
+Show the TF_CONFIG of each task and the plan of 5 subnetworks, and start nothing:
 
-  adanet-launch --workers=3 --ps=2 --dry_run train.py
+  adanet-launch --workers=3 --ps=2 --subnetworks=5 --dry_run train.py
 
 Keep the output of the tasks in files, and name the folder of the search (for
 programs with a RunConfig without `model_dir`):
@@ -61,8 +61,9 @@ TensorFlow server runs any graph for anyone with access to its port. Programs
 that load data from the Internet need --noprivate_network.
 
 The environment of each task has TF_CONFIG; ADANET_JOB_ID, the same for all
-tasks of a job; ADANET_EVENTS_FD, a file descriptor for progress reports; the task's share of
-the GPUs in CUDA_VISIBLE_DEVICES; COLUMNS; TF_CPP_MIN_LOG_LEVEL (default: 2).
+tasks of a job; ADANET_EVENTS_FD, a file descriptor for progress reports;
+CUDA_VISIBLE_DEVICES, with the task's share of the GPUs; COLUMNS; and
+TF_CPP_MIN_LOG_LEVEL (default: 2).
 
 Exit codes: 0 for success; 2 for bad flags, with a line on standard error; 128 +
 n if signal n stopped the job; otherwise the exit code of the task that failed
@@ -72,6 +73,7 @@ first.
 import contextlib
 import os
 import shlex
+import subprocess
 import sys
 from typing import Dict, Iterator, NoReturn, Optional, Sequence
 
@@ -119,7 +121,13 @@ _PRIVATE_NETWORK = flags.DEFINE_boolean(
     "of their own, without a way out or in, if the kernel allows it.",
     flag_values=_COMMAND.flags)
 _DRY_RUN = flags.DEFINE_boolean(
-    "dry_run", False, "Print the TF_CONFIG of each task. Start nothing.",
+    "dry_run", False, "Print the TF_CONFIG of each task, and with "
+    "--subnetworks the plan. Start nothing.", flag_values=_COMMAND.flags)
+_SUBNETWORKS = _COMMAND.define_integer(
+    "subnetworks", None, "For --dry_run: number of subnetworks in the "
+    "iteration.", 1)
+_STRATEGY = flags.DEFINE_string(
+    "strategy", None, "For --dry_run: the strategy, as for adanet-plan.",
     flag_values=_COMMAND.flags)
 scheduler_lib.define_flags(_COMMAND.flags)
 
@@ -281,7 +289,7 @@ def _run_task(command: Sequence[str], why: Optional[str]) -> int:
           os.environ["TF_CONFIG"], _model_dir())
   if _DRY_RUN.value:
     print("TF_CONFIG=" + shlex.quote(tf_config))
-    return 0
+    return _show_plan(tf_config)
   _become(command, {"TF_CONFIG": tf_config})
 
 
@@ -327,11 +335,30 @@ def _print_manifests(program: Sequence[str]) -> int:
 
 
 def _show_job(job: job_lib.Job) -> int:
-  """Prints the TF_CONFIG of each task; returns the exit status."""
+  """Prints the TF_CONFIG of each task and the plan; returns the exit status."""
   for task in job.tasks():
     tf_config = job.tf_config(task, _model_dir())
     print(f"# {task.name}\nTF_CONFIG={shlex.quote(tf_config)}")
-  return 0
+  return _show_plan(job.tf_config(job.tasks()[0]))
+
+
+def _show_plan(tf_config: str) -> int:
+  """Prints the plan of a cluster if --subnetworks is set; returns the status.
+
+  Args:
+    tf_config: str, the TF_CONFIG of a task of the cluster.
+  """
+  if _SUBNETWORKS.value is None:
+    return 0
+  command = [sys.executable, "-m", "adanet.distributed.plan",
+             "--tf_config=-", f"--subnetworks={_SUBNETWORKS.value}"]
+  if _STRATEGY.value is not None:
+    command.append("--strategy=" + _STRATEGY.value)
+  print(flush=True)
+  return subprocess.run(
+      command, check=False, input=tf_config.encode(), env=dict(
+          os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+  ).returncode
 
 
 def _run(program: Sequence[str]) -> int:

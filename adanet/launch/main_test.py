@@ -135,6 +135,14 @@ class MainTest(parameterized.TestCase):
         {job: len(addresses) for job, addresses in clusters[0].items()})
     self.assertFalse(os.path.exists(os.path.join(self.folder, "m")))
 
+  def test_plan(self):
+    code, output, errors = self.run_process(
+        "--scheduler=local", "--workers=2", "--ps=2", "--subnetworks=4",
+        "--dry_run", "--strategy=replication", "train.py")
+    self.assertEqual((0, ""), (code, errors))
+    self.assertIn("ReplicationStrategy(): a chief and 2 workers, 2 parameter "
+                  "servers, ", output)
+
   def test_dry_run_of_a_task(self):
     code, output, errors = self.run_main(
         "--scheduler=task", "--dry_run", "train.py",
