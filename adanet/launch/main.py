@@ -13,7 +13,7 @@ any executable file:
   adanet-launch --workers=3 --ps=2 -m my_project.train --learning_rate=.1
   adanet-launch --workers=3 --ps=2 ./train.sh
 
-Show the TF_CONFIG of each task and the plan of 5 subnetworks, and start nothing:
+Show the TF_CONFIG of each task and the plan of 5 subnetworks; start nothing:
 
   adanet-launch --workers=3 --ps=2 --subnetworks=5 --dry_run train.py
 
@@ -379,8 +379,8 @@ def _run(program: Sequence[str]) -> int:
   if (scheduler == scheduler_lib.TASK and "TF_CONFIG" not in os.environ and
       not kubernetes.in_pod(os.environ)):
     raise command_lib.BadInput(
-        "TF_CONFIG: not set, expected the TF_CONFIG of the task to run. Set it, "
-        "or use another --scheduler.")
+        "TF_CONFIG: not set, expected the TF_CONFIG of the task to run. Set "
+        "TF_CONFIG, or use another --scheduler.")
   if scheduler == scheduler_lib.KUBERNETES:
     return _print_manifests(program)  # The image has the program.
   # `bazel run` starts programs in another folder.

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple
 from typing import Optional, Sequence
 
 from adanet import log as logging
+from adanet import messages
 from adanet import tf_compat
 from adanet.core import scopes
 from adanet.progress import reporter
@@ -211,14 +212,16 @@ class InputPosition:
         _ancestors(read + [op for each in self._inputs
                            for op in each.initializers]),
         lambda node: node.op in _PYTHON and node.name != STATELESS_PYTHON)
-    causes = [f"{what} ({_first_names(names)})" for what, names in (
-        ("random ops, which start with new states", random),
-        ("Python functions of the input, if they have a state", python))
-              if names]
+    causes = [
+        f"{what} ({messages.list_names(names, _MAX_NAMES)})"
+        for what, names in (
+            ("random ops, which start with new states", random),
+            ("Python functions of the input, if they have a state", python))
+        if names]
     if causes:
       logging.warning(
-          "Resumed iteration %d after %d input batches. Results may differ from "
-          "an uninterrupted run because of %s.", number,
+          "Resumed iteration %d after %d input batches. Results may differ "
+          "from an uninterrupted run because of %s.", number,
           max(self._saved.values()), " and ".join(causes))
 
 
@@ -226,12 +229,6 @@ def _ancestors(ops):
   """Returns the set of some ops and of all ops that run before."""
   return set(scopes.ancestors(ops, lambda op: [
       *(tensor.op for tensor in op.inputs), *op.control_inputs]))
-
-
-def _first_names(names):
-  more = len(names) - _MAX_NAMES
-  return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else
-                                          "")
 
 
 def _warn_of_end(count, number):
