@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of a search: divided into rows that train and held-out rows.
 
-Arrays stay whole, and are divided by the numbers of their rows. Datasets are
-read by chunks of batches; their held-out rows once, or again for each check.
+`split_data` divides the data. Arrays stay whole, and a part is the numbers of
+its rows. A dataset (`BatchSource`) is read by chunks of batches; a held-out
+dataset (`HeldOutBatches`) once, or again for each check.
 """
 
 import collections
@@ -16,6 +17,7 @@ import pickle
 import time
 from typing import Any
 
+from adanet import checks
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
@@ -28,14 +30,12 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _CHUNK_BATCHES = 50
 # Held-out batches of more bytes are read again for each check.
 _MAX_KEPT_BYTES = 128 << 20
-# A held-out dataset with more batches has no end.
-_MAX_HELD_OUT_BATCHES = 100_000
 # After how long data of unknown length, and a batch, get a line.
 _LONG_SECS = 30.
 _of_process: Any = None  # The `PyDataset` of a process that makes batches.
 
 
-def is_dataset(value: Any) -> bool:
+def _is_dataset(value):
   """Returns whether data are no arrays, but batches."""
   return isinstance(value, (tf.data.Dataset, keras.utils.PyDataset)) or (
       hasattr(value, "__next__")) or (
@@ -59,11 +59,7 @@ class BatchSource:
 
     `seed` is of the order of the batches of a `PyDataset`. With a
     `class_weight`, batches that have weights are an error; or, if
-    `may_have_weights`, keep these weights.
-
-    Raises:
-      TypeError: `dataset` is something else.
-      ValueError: the batches cannot be used.
+    `may_have_weights`, keep their weights.
     """
     self._arguments = name, dataset, class_weight, seed, may_have_weights
     self._has_ended = False  # An epoch.
@@ -138,8 +134,7 @@ class BatchSource:
     return rows_lib.map_arrays(rows_lib.common_spec, *batches)
 
   def _check_sizes(self, flat):
-    """Returns the set of the numbers of rows of a batch: one number, or None.
-    """
+    """Returns a set with the number of rows of a batch, or None."""
     sizes = {array.shape[0] if array.shape.rank else -1 for array in flat
              if array.shape.rank is not None}
     if len(sizes - {None}) > 1 or -1 in sizes:
@@ -150,8 +145,7 @@ class BatchSource:
     return sizes
 
   def steps(self) -> int | None:
-    """Returns how many batches an epoch has; None for data of unknown length.
-    """
+    """Returns the number of batches of an epoch; None if unknown."""
     if isinstance(self._data, keras.utils.PyDataset):
       return self._data.num_batches
     count = (int(self._data.cardinality()) if isinstance(
@@ -161,13 +155,13 @@ class BatchSource:
   def _batches(self, epoch):
     """Yields the batches of an epoch."""
     data = self._data
-    if isinstance(data, keras.utils.PyDataset):
-      order = np.random.RandomState([self._seed, epoch]).permutation(len(data))
-      data.on_epoch_begin()
-      yield from self._make_in_workers(data, map(int, order))
-      data.on_epoch_end()
-    else:
+    if not isinstance(data, keras.utils.PyDataset):
       yield from data if isinstance(data, tf.data.Dataset) else self.dataset()
+      return
+    order = np.random.RandomState([self._seed, epoch]).permutation(len(data))
+    data.on_epoch_begin()
+    yield from self._make_in_workers(data, map(int, order))
+    data.on_epoch_end()
 
   def _make_in_workers(self, data, order):
     """Yields batches of a `PyDataset`, made by as many workers as in Keras."""
@@ -218,11 +212,12 @@ class BatchSource:
             "in __getitem__." if data.use_multiprocessing else "")
 
   def _watch(self, batches):
-    """Yields batches; says now and then that they have not ended yet."""
+    """Yields batches; says now and then that data of unknown length go on."""
     next_secs, began = _LONG_SECS, time.monotonic()
+    may_be_endless = not self._has_ended and self.steps() is None
     for count, batch in enumerate(batches, 1):
       yield batch
-      if time.monotonic() - began > next_secs:
+      if may_be_endless and time.monotonic() - began > next_secs:
         next_secs *= 2
         log.warning(
             "%s: %s batches, and no end yet. An epoch is all batches once: "
@@ -234,10 +229,8 @@ class BatchSource:
     """Yields chunks of the batches of an epoch after the first `start`."""
     chunk: list[list] = []
     shapes = None
-    batches = self._batches(epoch)
-    if not self._has_ended and self.steps() is None:
-      batches = self._watch(batches)
-    for batch in itertools.islice(map(_to_tensors, batches), start, None):
+    for batch in itertools.islice(
+        map(_to_tensors, self._watch(self._batches(epoch))), start, None):
       if self._class_weight is not None:
         batch = (*batch, tf.constant(arrays.class_weights(
             batch[1], self._class_weight)))
@@ -255,6 +248,13 @@ class BatchSource:
     self._has_ended = True
 
 
+def _join_batches(batches):
+  """Returns the tensors of some batches as one chunk."""
+  size = int(batches[0][0].shape[0])
+  return list(map(rows_lib.join, zip(*batches))), np.arange(
+      size * len(batches), dtype=np.int32).reshape(-1, size)
+
+
 class _SentDataset:
   """A `PyDataset` for a process; one of the main module is sent by value."""
 
@@ -264,8 +264,7 @@ class _SentDataset:
   def __getitem__(self, i):
     return self._dataset[i]
 
-  def __reduce__(self):
-    # Not called where the process is a fork.
+  def __reduce__(self):  # Not called where the process is a fork.
     return pickle.loads, (cloudpickle.dumps(self._dataset),)
 
 
@@ -284,52 +283,36 @@ def _to_tensors(batch):
       batch, (tuple, list)) else (batch,))
 
 
-def _join_batches(batches):
-  """Returns the tensors of some batches as one chunk."""
-  size = int(batches[0][0].shape[0])
-  return list(map(rows_lib.join, zip(*batches))), np.arange(
-      size * len(batches), dtype=np.int32).reshape(-1, size)
-
-
 class HeldOutBatches:
   """Held-out batches of a dataset: kept, or read again for each check.
 
   Batches of one shape are divided anew, as the rows of arrays are.
 
   Attributes:
-    source: `BatchSource` of batches that are read again; otherwise None, and in
-      the file of the data of a search.
+    source: `BatchSource` of batches that are read again; None for batches that
+      are kept, and in the data file of a search.
     digest: str, the number of rows, and a checksum of the rows.
     not_finite: words about NaN or infinity, and some `Rows` that have these;
       None for finite rows.
   """
 
   def __init__(self, source: BatchSource):
-    """Reads all batches once.
-
-    Raises:
-      ValueError: there are no batches, or too many; or labels differ in shape.
-    """
+    """Reads all batches once."""
     self.not_finite: Any = None
     self._kept: list | None = []
     self._first: list = []  # Chunks with the rows of a batch.
     self._count = self._checksum = 0
     layout = source.layout
-    labels, shapes, size, batches = [], set(), 0, 0
-    num_wrong: dict[str, int] = {}
+    labels, shapes, size = [], set(), 0
+    num_wrong: dict[str, int] = collections.Counter()
     for flat, numbers in source.chunks(0):
-      batches += len(numbers)
-      if batches > _MAX_HELD_OUT_BATCHES:
-        raise ValueError(
-            f"{source.name} has more than {_MAX_HELD_OUT_BATCHES:,} batches: "
-            "expected held-out data that end, in fewer and larger batches.")
       batch = layout.pack(flat)
       labels.append((*batch, None, None)[1:3])
       self._count += numbers.size
       self._checksum = arrays.add_checksum(flat, self._checksum)
       text, wrong = arrays.find_not_finite(batch)
       if text:
-        num_wrong[text] = num_wrong.get(text, 0) + len(wrong)
+        num_wrong[text] += len(wrong)
         self.not_finite = self.not_finite or (text, rows_lib.Rows(batch, wrong))
       shapes.add(tuple(tuple(tensor.shape[1:]) for tensor in flat))
       size += arrays.count_bytes(flat)
@@ -340,7 +323,7 @@ class HeldOutBatches:
         self._kept = None
       if self._kept is not None:
         self._kept.append(chunk)
-    if not batches:
+    if not labels:
       raise ValueError(f"{source.name} has no batches.")
     self.source: Any = source if self._kept is None else None
     self._has_one_shape = len(shapes) == 1
@@ -354,45 +337,38 @@ class HeldOutBatches:
           "expected one shape, because ensembles are judged on all.") from None
     if self.not_finite is not None:
       text, rows = self.not_finite
-      text = f"{text} in {num_wrong[text]} of {self._count} rows"
-      self.not_finite = text, rows
+      self.not_finite = (
+          f"{text} in {num_wrong[text]} of {self._count} rows", rows)
     self.digest = f"{self._count:,} rows {self._checksum:016x}"
 
-  def __getstate__(self):
-    # Batches that are not kept are read from the source of the worker.
+  def __getstate__(self):  # Batches that are not kept: the worker's source.
     return {**vars(self), "source": None}
 
   def __len__(self):
     return self._count
 
   def layout(self, size: int) -> rows_lib.Layout:
-    """Returns the `Layout` of batches of some size."""
+    """See `Rows.layout`."""
     return self._layout._replace(
         size=size if self._count % size == 0 else None
     ) if self._has_one_shape else self._layout
 
   def labels(self) -> tuple:
-    """Returns the labels and weights of all rows, or None, as tensors."""
+    """See `Rows.labels`."""
     return self._labels
 
   def chunks(self, size: int) -> Iterator[rows_lib.Chunk]:
-    """Yields tensors with the row numbers of batches of some size.
-
-    Batches of several shapes stay as they are.
-
-    Raises:
-      ValueError: the dataset gives other rows than before.
-    """
+    """See `Rows.chunks`. Batches of several shapes stay as they are."""
     yield from self._divide(self._read_again() if self._kept is None else (
         (tensors.here(), numbers) for tensors, numbers in self._kept), size)
 
   def first_chunk(self, size: int) -> rows_lib.Chunk:
     """Returns the first of `chunks`, mostly without reading."""
     count = sum(numbers.size for _, numbers in self._first)
+    if self._has_one_shape and count < min(size, self._count):
+      return next(self.chunks(size))
     return next(self._divide(
-        ((tensors.here(), numbers) for tensors, numbers in self._first), size
-    ) if count >= min(size, self._count) or not self._has_one_shape else
-                self.chunks(size))
+        ((tensors.here(), numbers) for tensors, numbers in self._first), size))
 
   def _divide(self, chunks, size):
     """Yields chunks with batches of some size."""
@@ -430,24 +406,193 @@ class HeldOutBatches:
 @dataclasses.dataclass
 class DatasetSplit:
   """A dataset that all networks of a process read together, and held-out rows.
-
-  Attributes:
-    source: `BatchSource`; None in the file of the data of a search.
-    held_out: `Rows` or `HeldOutBatches`.
   """
-  source: Any
-  held_out: Any
+  source: Any  # `BatchSource`; None in the data file of a search.
+  held_out: Any  # `Rows` or `HeldOutBatches`.
 
   def layout(self) -> rows_lib.Layout:
     return self.source.layout
 
   def steps(self) -> int | None:
-    """Returns the number of batches of an epoch, or None if it is unknown."""
     return self.source.steps()
 
   def chunks(self, epoch: int, start: int = 0) -> Iterator[rows_lib.Chunk]:
-    """Yields the batches of an epoch after the first `start` batches."""
     return self.source.chunks(epoch, start)
 
   def held_out_rows(self) -> None:
-    """Returns None: held-out rows are other data than x."""
+    """Returns None: held-out rows are no rows of x."""
+
+
+def split_data(x: Any, y: Any, batch_size: int, validation_data: Any,
+               validation_split: float, sample_weight: Any, class_weight: Any,
+               folds: Any, seed: int) -> tuple[list, dict[str, str]]:
+  """Returns a split for each fold, and a digest of each argument.
+
+  The arguments are those of `EnsembleSearch.fit`.
+
+  Returns:
+    A list with an `ArraySplit` for each fold, or with a `DatasetSplit`; and a
+    dict from the name of an argument to a text.
+  """
+  if x is None:
+    raise ValueError("x=None: expected arrays, or a dataset.")
+  if _is_dataset(x):
+    splits, digests = _split_dataset(
+        x, y, validation_data, sample_weight, class_weight, folds, seed)
+  else:
+    splits, digests = _split_arrays(
+        x, y, batch_size, validation_data, validation_split, sample_weight,
+        class_weight, folds, seed)
+  for i, split in enumerate(splits):
+    flat = rows_lib.flat_arrays(split.held_out.labels()[1])
+    if flat and not any(np.any(np.asarray(weights)) for weights in flat):
+      where = f" in fold {i + 1} of {len(splits)}" if folds is not None else ""
+      raise ValueError(
+          f"The weights of all held-out rows{where} are 0: expected weights "
+          "greater than 0, because networks are compared by these rows.")
+  return splits, digests
+
+
+def _split_dataset(x, y, validation_data, sample_weight, class_weight, folds,
+                   seed):
+  """Returns what `split_data` returns, for a dataset."""
+  for name, value in (("y", y), ("sample_weight", sample_weight),
+                      ("folds", folds)):
+    if value is not None:
+      raise ValueError(f"{name}: expected None where x is a dataset, which has "
+                       "its own labels and weights, and no rows to divide.")
+  if validation_data is None:
+    raise ValueError("validation_data=None: expected another dataset, or "
+                     "arrays, where x is a dataset.")
+  source = BatchSource("x", x, class_weight, seed)
+  held_out, digests = _read_held_out(validation_data, (), class_weight, seed)
+  return [DatasetSplit(source, held_out)], {
+      "x": f"batches {source.layout.specs} {source.layout.size}", **digests}
+
+
+def _split_arrays(x, y, batch_size, validation_data, validation_split,
+                  sample_weight, class_weight, folds, seed):
+  """Returns what `split_data` returns, for arrays."""
+  arrays.check_frames(x, y, sample_weight, validation_data)
+  batch = arrays.read_batch("", (x, y, sample_weight))
+  if class_weight is not None and sample_weight is not None:
+    raise ValueError("class_weight and sample_weight are both given: expected "
+                     "one of them. Multiply the weights of classes into "
+                     "sample_weight.")
+  rows = _all_rows(batch, class_weight)
+  digests = dict(zip(("x", "y", "sample_weight"), map(
+      arrays.digest, rows.batch)), batch_size=str(batch_size))
+  if validation_data is not None:
+    if folds is not None:
+      raise ValueError("folds and validation_data are both given: expected one "
+                       "of them. Each fold holds out rows of x.")
+    held_out, others = _read_held_out(
+        validation_data, batch, class_weight, seed)
+    return [rows_lib.ArraySplit(rows, held_out, batch_size, seed)], {
+        **digests, **others}
+  if hasattr(folds, "__iter__"):
+    pairs = _read_pairs(folds, len(rows))
+    digests["folds"] = f"{len(pairs)} pairs {arrays.digest(pairs).split()[-1]}"
+  else:
+    if folds is None:
+      digests["validation_split"] = repr(validation_split)
+      parts = [_pick_rows(len(rows), validation_split, seed)]
+    else:
+      parts = _divide_rows(batch, len(rows), folds, seed)
+    pairs = [(np.setdiff1d(rows.numbers, part), part) for part in parts]
+    digests["folds"] = repr(folds)
+  return [rows_lib.ArraySplit(
+      rows.select(trained), rows.select(held_out), batch_size, seed)
+          for trained, held_out in pairs], digests
+
+
+def _read_held_out(validation_data, batch, class_weight, seed):
+  """Returns held-out rows and a digest; `batch` has the arrays that train."""
+  if _is_dataset(validation_data):
+    held_out = HeldOutBatches(BatchSource(
+        "validation_data", validation_data, class_weight, seed, True))
+    return held_out, {"validation_data, in the order that the dataset gives":
+                      held_out.digest}
+  other = arrays.read_batch("validation_data", validation_data)
+  for i, parts in enumerate(zip(batch[:2], other)):
+    shapes = [[list(array.shape[1:]) for array in rows_lib.flat_arrays(part)]
+              for part in parts]
+    # Sequences and pictures may have other lengths.
+    expected, actual = ([shape if not i and len(shape) == 1 else len(shape)
+                         for shape in part] for part in shapes)
+    if expected != actual:
+      raise ValueError(
+          f"validation_data[{i}] has rows of {str(shapes[1])[1:-1]}, and "
+          f"{'xy'[i]} of {str(shapes[0])[1:-1]}: expected the same shapes.")
+  return _all_rows(other, class_weight), {
+      "validation_data": arrays.digest(other)}
+
+
+def _all_rows(batch, class_weight):
+  """Returns the rows of arrays; with weights of classes if they have none."""
+  if class_weight is not None and len(batch) < 3:
+    batch = (*batch[:2], arrays.class_weights((*batch, None)[1], class_weight))
+  return rows_lib.Rows(batch, np.arange(
+      rows_lib.flat_arrays(batch)[0].shape[0], dtype=np.int32))
+
+
+def _pick_rows(count, validation_split, seed):
+  """Returns the rows to hold out."""
+  checks.check_number("validation_split", validation_split,
+                      lambda split: 0 < split < 1,
+                      "a number between 0 and 1, or validation_data. Networks "
+                      "end by held-out rows")
+  size = int(count * validation_split)
+  if not size:
+    raise ValueError(f"validation_split={validation_split!r}: holds out 0 of "
+                     f"{count} rows: expected at least one.")
+  return np.sort(np.random.RandomState(seed).permutation(count)[:size]).astype(
+      np.int32)
+
+
+def _divide_rows(batch, count, folds, seed):
+  """Returns the rows of each fold; each has as many of a class, or one more."""
+  if folds > count:
+    raise ValueError(f"folds={folds}: expected at most as many as x has rows, "
+                     f"{count}.")
+  order = np.random.RandomState(seed).permutation(count)
+  classes = arrays.classes((*batch, None)[1])
+  if classes is not None:
+    order = order[np.argsort(classes[order], kind="stable")]
+  return [np.sort(order[i::folds]).astype(np.int32) for i in range(folds)]
+
+
+def _read_pairs(folds, count):
+  """Returns the rows that train and the held-out rows of each fold."""
+  pairs = []
+  expected = ("expected pairs of arrays with the numbers of rows that train "
+              "and of held-out rows, as scikit-learn's splitters give them")
+  for i, pair in enumerate(folds):
+    try:
+      parts = [np.asarray(part) for part in pair]
+    except (TypeError, ValueError):
+      parts = []
+    if any(part.dtype.kind == "b" for part in parts):
+      raise ValueError(f"folds[{i}] has booleans: expected numbers of rows. "
+                       "Give numpy.flatnonzero(...) of each.")
+    if len(parts) != 2 or any(
+        part.ndim != 1 or part.size and part.dtype.kind not in "iu"
+        for part in parts):
+      raise ValueError(f"folds[{i}]={messages.describe(pair)}: {expected}.")
+    for part, kind in zip(parts, ("that train", "held out")):
+      if not part.size:
+        raise ValueError(f"folds[{i}] has no rows {kind}: {expected}.")
+      wrong = part[(part < 0) | (part >= count)]
+      if wrong.size:
+        raise ValueError(
+            f"folds[{i}] has the row {wrong[0]}, and x has {count} rows: "
+            f"expected numbers from 0 to {count - 1}.")
+    common = np.intersect1d(*parts)
+    if common.size:
+      raise ValueError(
+          f"folds[{i}] has the row {common[0]} among the rows that train and "
+          "among those held out: expected each row in one of them.")
+    pairs.append([part.astype(np.int32) for part in parts])
+  if not pairs:
+    raise ValueError(f"folds has no pairs: {expected}.")
+  return pairs

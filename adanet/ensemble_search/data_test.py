@@ -11,7 +11,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data
-from adanet.ensemble_search import splits
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -66,7 +65,7 @@ _ROWS = np.arange(20, dtype="float32")[:, None]
 
 
 def _split(seed=1):
-  return splits.split_data(_ROWS, _ROWS, 6, None, .2, None, None, None, seed)[0][0]
+  return data.split_data(_ROWS, _ROWS, 6, None, .2, None, None, None, seed)[0][0]
 
 
 class ArraySplitTest(absltest.TestCase):
@@ -233,16 +232,6 @@ class HeldOutBatchesTest(parameterized.TestCase):
         list(held_out.chunks(4))
     self.assertNotEqual(held_out.digest, data.HeldOutBatches(
         _source(shuffled)).digest)
-
-  def test_data_without_an_end(self):
-    def endless():
-      while True:
-        yield _X, _Y
-
-    with mock.patch.object(data, "_MAX_HELD_OUT_BATCHES", 99):
-      with self.assertRaisesRegex(
-          ValueError, "^x has more than 99 batches: expected held-out data"):
-        data.HeldOutBatches(_source(endless))
 
   def test_no_batches(self):
     with self.assertRaisesRegex(ValueError, "^x has no batches"):

@@ -22,7 +22,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network
 from adanet.ensemble_search import rows
-from adanet.ensemble_search import splits
+from adanet.ensemble_search import data as data_lib
 from adanet.testing import level
 from adanet.tf_compat import runtime
 import numpy as np
@@ -256,7 +256,7 @@ class DevicesTest(parameterized.TestCase):
     grow.assert_called_once_with()
 
   def test_a_model_is_lent_on_its_device(self):
-    data, _ = splits.split_data(
+    data, _ = data_lib.split_data(
         X, Y, batch_size=16, validation_data=None, validation_split=.2,
         sample_weight=None, class_weight=None, folds=None, seed=3)
     task = network.NetworkTask(

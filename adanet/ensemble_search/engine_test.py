@@ -25,7 +25,6 @@ from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
-from adanet.ensemble_search import splits
 from adanet.testing import engines
 from adanet.testing import level
 import numpy as np
@@ -386,7 +385,7 @@ class EngineTest(parameterized.TestCase):
 
   def _check_model(self, search):
     """What is served is what is recorded."""
-    rows = splits.split_data(X, Y, 16, None, .2, None, None, None, 3)[0][
+    rows = data.split_data(X, Y, 16, None, .2, None, None, None, 3)[0][
         0].held_out.numbers
     self.assertAlmostEqual(
         search.history.ensemble["val_loss"], search.model.evaluate(

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `arrays` and `data` read x, `splits` divides its rows,
-`engine` has networks train, `network` takes batches of `rows` to the model's
-own training step (`rows.Steps`), and `ensemble_model` selects the networks and
-builds `search.model`. `proposals` says what trains in an iteration, and
-`preflight` finds what does not fit before the first step.
+The path of the data: `arrays` and `data` read and divide x, `engine` has
+networks train, `network` takes batches of `rows` to the model's own training
+step (`rows.Steps`), and `ensemble_model` selects the networks and builds
+`search.model`. `proposals` says what trains in an iteration, and `preflight`
+finds what does not fit before the first step.
 """
 
 import random
@@ -21,6 +21,7 @@ from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
 from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import combining
+from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
@@ -29,7 +30,6 @@ from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import preflight
 from adanet.ensemble_search import proposals
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import splits as splits_lib
 from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
@@ -301,7 +301,7 @@ class EnsembleSearch:
     if self._seed is None:
       self._seed = (random.SystemRandom().randrange(2**31) if before is None
                     else before["seed"])
-    splits, digests = splits_lib.split_data(
+    splits, digests = data_lib.split_data(
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
     digests.update(epochs=str(epochs), patience=str(patience), monitor=(

@@ -18,7 +18,7 @@ from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
-from adanet.ensemble_search import splits
+from adanet.ensemble_search import data as data_lib
 from adanet.testing import keras_callbacks
 from adanet.testing import keras_kinds
 from adanet.testing import level
@@ -153,7 +153,7 @@ class EqualityTest(parameterized.TestCase):
       monitor = arguments.pop("monitor", "val_loss")
       mode = arguments.pop("mode", "min")
       arguments.pop("trials", None)
-      data, _ = splits.split_data(group.x, group.y, **arguments)
+      data, _ = data_lib.split_data(group.x, group.y, **arguments)
     networks = {network.name: network for network in search.history.networks}
     compiling = models.CompileArguments(
         group.search.get("optimizer", "adam"), group.loss,

@@ -14,7 +14,7 @@ from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import splits
+from adanet.ensemble_search import data as data_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
@@ -44,7 +44,7 @@ def _search(directory, models=None):
 
 
 def _data(y, folds, seed):
-  return splits.split_data(
+  return data_lib.split_data(
       np.zeros([len(y), 1], "float32"), y, 4, None, .2, None, None, folds,
       seed)[0]
 
@@ -97,7 +97,7 @@ class FoldsTest(parameterized.TestCase):
     search.fit(_X, _CLASSES, sample_weight=weights, epochs=2, folds=2,
                verbose=0)
     history = search.history
-    data = splits.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
+    data = data_lib.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
     rows = np.concatenate([fold.held_out.numbers for fold in data])
     mean = 0
     self.assertLen(history.members, 2)

@@ -8,7 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
 from adanet import tf_compat
-from adanet.ensemble_search import splits
+from adanet.ensemble_search import data as data_lib
 from adanet.testing import engines
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -188,7 +188,7 @@ class FitTest(parameterized.TestCase):
         lambda array: array[rows], arrays)
     held_out = frame[-_HELD_OUT:], _Y[-_HELD_OUT:]
     search = self._fit({"a": make}, frame, validation_data=held_out)
-    order = splits.split_data(frame, _Y, 32, held_out, .2, None, None, None, 1
+    order = data_lib.split_data(frame, _Y, 32, held_out, .2, None, None, None, 1
                              )[0][0].order(0)
     model = make()
     model.compile("adam", "mse")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of a search, its leaderboard and picture, and its progress.
 
-Needs no TensorFlow: `adanet-report` shows a directory, too. Tables need Rich
-and pictures Matplotlib, both imported at first use.
+Needs no TensorFlow: `adanet-report` shows a directory, too. Tables need Rich,
+pictures Matplotlib and data frames pandas, each imported at first use.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,24 @@ from typing import Any, NamedTuple
 
 from adanet import interrupts
 from adanet import messages
-from adanet.ensemble_search import data_frame
 from adanet.ensemble_search import files
 
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line.
 _PAGE_WIDTH = 10_000  # A page and the cell of a notebook scroll a wide table.
 _HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
+# The columns of the leaderboard after values and weight: how to read a network,
+# the cell of several networks - the sum over the networks that are "used" or
+# "trained", or a constant - and the text of a value.
+_COLUMNS: dict[str, tuple] = {
+    "best_epoch": (lambda network: network.best_epoch, None, str),
+    "epochs": (lambda network: len(network.epochs), None, str),
+    "parameters": (lambda network: network.parameters, "used", "{:,}".format),
+    "predict_seconds": (lambda network: network.predict_seconds, "used",
+                        lambda secs: f"{1000 * secs:.1f} ms"),
+    "seconds": (lambda network: network.seconds, "trained", "{:.1f}".format),
+    "ended": (lambda network: network.ended, "", str),
+}
 _SECS_BETWEEN_DRAWINGS = .2
 
 
@@ -150,7 +161,7 @@ class SearchHistory(NamedTuple):
     """
     rows = self.rows()
     try:
-      return data_frame.build_leaderboard(rows, format_value)
+      return _to_frame(rows)
     except ModuleNotFoundError:
       return rows
 
@@ -159,20 +170,20 @@ class SearchHistory(NamedTuple):
     judged = [network for network in self.networks if network.values]
     rows: list[dict[str, Any]] = []
     if self.ensemble:
-      rows.append(_row_of_mean("ensemble", self.ensemble, 1., [
-          network for network in judged if network.weight], self.networks))
+      rows.append({
+          "name": "ensemble", **self.ensemble, "weight": 1., **_sum_columns(
+              [network for network in judged if network.weight],
+              self.networks)})
     for member in sorted(
         self.members, key=lambda member: self.place(member.values)):
       if len(member.networks) > 1:
-        rows.append(_row_of_mean(
-            member.name, member.values, member.weight, member.networks,
-            member.networks))
+        rows.append({
+            "name": member.name, **member.values, "weight": member.weight,
+            **_sum_columns(member.networks, member.networks)})
       rows += [{
           "name": network.name, **network.values, "weight": network.weight,
-          "best_epoch": network.best_epoch, "epochs": len(network.epochs),
-          "parameters": network.parameters,
-          "predict_seconds": network.predict_seconds,
-          "seconds": network.seconds, "ended": network.ended}
+          **{column: read(network)
+             for column, (read, *_) in _COLUMNS.items()}}
                for network in member.networks]
     own = {network.name: network.own_val_loss for network in judged
            if network.own_val_loss is not None}
@@ -201,7 +212,7 @@ class SearchHistory(NamedTuple):
     if not rows:
       return []
     return [[_HEADINGS.get(name, name) for name in rows[0]]] + [
-        [format_value(name, value) for name, value in row.items()]
+        [_format_value(name, value) for name, value in row.items()]
         for row in rows]
 
   def __str__(self) -> str:
@@ -289,35 +300,72 @@ class SearchHistory(NamedTuple):
     return figure
 
 
-def _row_of_mean(name, values, weight, used, trained):
-  """Returns the row of the leaderboard for the mean of several networks."""
-  return {"name": name, **values, "weight": weight, "best_epoch": None,
-          "epochs": None,
-          "parameters": sum(network.parameters for network in used),
-          "predict_seconds": sum(network.predict_seconds for network in used),
-          "seconds": sum(network.seconds for network in trained), "ended": ""}
+def _sum_columns(used, trained):
+  """Returns the cells of `_COLUMNS` for the mean of several networks."""
+  networks = {"used": used, "trained": trained}
+  return {column: sum(map(read, networks[total])) if total else total
+          for column, (read, total, _) in _COLUMNS.items()}
 
 
 def _join_hyperparameters(row):
   """Returns a row of the leaderboard with all hyperparameters in one column."""
   names = [name for name in row if name.startswith("params_")]
   text = " ".join(
-      f"{name.removeprefix('params_')}={format_value(name, row[name])}"
+      f"{name.removeprefix('params_')}={_format_value(name, row[name])}"
       for name in names if row[name] is not None)
   return {name: value for name, value in row.items() if name not in names} | (
       {"hyperparameters": text} if names else {})
 
 
-def format_value(name: str, value: Any) -> str:
+def _format_value(name, value):
   """Returns a value of a column of the leaderboard as text."""
   if value is None:
     return ""
-  if name != "parameters" and isinstance(value, (str, numbers.Integral)):
+  if name in _COLUMNS:
+    return _COLUMNS[name][-1](value)
+  if isinstance(value, (str, numbers.Integral)):
     return str(value)
-  if name == "predict_seconds":
-    return f"{1000 * value:.1f} ms"
-  return format(value, {
-      "parameters": ",", "seconds": ".1f", "weight": ".2f"}.get(name, ".4g"))
+  return format(value, ".2f" if name == "weight" else ".4g")
+
+
+def _to_frame(rows):
+  """Returns a data frame, which a notebook shows with formatted values.
+
+  Frames that are computed from the leaderboard, and its copies, are plain ones:
+  their columns may mean something else.
+  """
+  import pandas
+
+  frame = pandas.DataFrame(rows)
+
+  def show(column):
+    if column.name not in frame:  # The user's.
+      return column
+    # NaN is a value where a network diverged.
+    has_nan = column.name.startswith("val_")
+    return column.map(lambda value: _format_value(
+        column.name, None if pandas.isna(value) and not has_nan else value))
+
+  class Leaderboard(pandas.DataFrame):
+    """A data frame that a notebook shows with formatted values."""
+
+    def _repr_html_(self):
+      return self.apply(show)._repr_html_()
+
+    def __reduce_ex__(self, protocol):
+      return pandas.DataFrame(self).__reduce_ex__(protocol)
+
+  return Leaderboard(frame.astype({
+      name: "Int64" for name in frame
+      if _lacks_whole_numbers([row[name] for row in rows])}))
+
+
+def _lacks_whole_numbers(values):
+  """Returns whether whole numbers and None are all that a column has."""
+  present = [value for value in values if value is not None]
+  return len(present) < len(values) and all(
+      isinstance(value, numbers.Integral) and not isinstance(value, bool)
+      for value in present)
 
 
 def read(path: str) -> SearchHistory:
