@@ -13,6 +13,7 @@ import re
 from typing import Any, NamedTuple
 import warnings
 
+from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble import selection
@@ -61,6 +62,12 @@ class Judge:
   """Judges predictions of the held-out rows of one fold, or of all folds.
 
   The predictions of all folds are joined in the order of the folds.
+
+  Attributes:
+    arguments: `CompileArguments` of the ensemble.
+    names: list with the names of the ensemble's outputs, or None.
+    monitor: `Monitor` of the search.
+    combine: the function that combines networks; None for their mean.
   """
 
   def __init__(self, arguments: models.CompileArguments, held_out: list,
@@ -68,14 +75,11 @@ class Judge:
                monitor: files.Monitor = files.Monitor(), combine: Any = None):
     """Makes the model that evaluates predictions.
 
-    Args:
-      arguments: `CompileArguments` of the ensemble.
-      held_out: list with the `Rows` or `HeldOutBatches` of each fold.
-      example: predictions of a network for some rows, for their shapes.
-      names: list with the names of the outputs, or None.
-      monitor: `Monitor` of the search.
-      combine: the function that combines networks; None for their mean.
+    `held_out` has the `Rows` or `HeldOutBatches` of each fold, and `example`
+    the shapes of predictions.
     """
+    self.arguments = arguments
+    self.names = names
     self.monitor = monitor
     self.combine = combine
     self._labels = [rows.labels() for rows in held_out]
@@ -106,10 +110,8 @@ class Judge:
             ) -> dict[str, float]:
     """Returns what `evaluate` returns, with "val_" before each name.
 
-    Args:
-      outputs: list of arrays, the predictions.
-      masks: list with the mask of each output, or None.
-      fold: int, the fold whose rows are predicted; None for all folds.
+    `outputs` and `masks` are those of `HeldOutPredictions` for the rows of a
+    fold; None for all folds.
     """
     flat = [tf.constant(array) for pair in zip(outputs, masks) for array in pair
             if array is not None] + rows_lib.flat_arrays(
@@ -126,15 +128,14 @@ class Judge:
                      max_members: int | None = None,
                      is_stopped: Callable[[], bool] = lambda: False
                     ) -> tuple[float, ...]:
-    """Returns the weights of networks in the ensemble with the least loss.
-
-    Many held-out rows are judged by a sample of them.
-    """
+    """Returns the weights of networks in the ensemble with the least loss."""
     if len(predictions) == 1:
       return (1.,)
     labels = self._all_labels
     count = len(predictions[0].outputs[0])
     if count > _MAX_SELECTION_ROWS:
+      log.warning("Selecting the ensemble by %s of the %s held-out rows.",
+                  f"{_MAX_SELECTION_ROWS:,}", f"{count:,}")
       rows = np.sort(np.random.RandomState(0).choice(
           count, _MAX_SELECTION_ROWS, replace=False))
       predictions = [files.HeldOutPredictions(member.structure, *(
@@ -205,11 +206,7 @@ def select_ensemble(directory: files.Directory, judge: Judge,
                     is_stopped: Callable[[], bool] = lambda: False) -> None:
   """Selects an ensemble of all networks that predict, and writes the result.
 
-  Args:
-    directory: `Directory` of the search.
-    judge: `Judge` of the held-out rows.
-    max_members: int, or None for any number.
-    is_stopped: function that returns whether to add no other member.
+  No other member is added after `is_stopped()`.
 
   Raises:
     ValueError: no network has a finite loss.
@@ -302,9 +299,9 @@ def load_network(owner: str, model: Any, x: Any, folder: files.Folder,
   Args:
     owner: the function in messages.
     model: `keras.Model` that the function has built.
-    x: held-out rows, the first rows of the fold.
+    x: the first held-out rows of the fold.
     folder: `Folder` of the network.
-    outer_ids: the ids of layers and variables that stay as they are.
+    outer_ids: the ids of layers and variables that stay unchanged.
 
   Raises:
     ValueError: the function makes another model than before.
@@ -355,8 +352,7 @@ def _load(model, folder, outer):
 
 
 def prepare(model: Any, x: Any) -> None:
-  """Builds a model on the first rows, so that an ensemble can call the model.
-  """
+  """Builds a model on the first rows, for the call of an ensemble."""
   if model.built and not model.run_eagerly:
     return
   outputs = model(x)
@@ -404,10 +400,7 @@ def make_inputs(layout: rows_lib.Layout, members: list, open_axes: Any = ()
                ) -> Any:
   """Returns an `Input` for each array of x.
 
-  Args:
-    layout: `Layout` of x.
-    members: list of models.
-    open_axes: pairs of the number of an array and an axis of any length.
+  `open_axes` has pairs of the number of an array and an axis of any length.
   """
   specs = layout.pack(layout.specs)[0]
   names = _names(specs)
@@ -491,11 +484,9 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
   Args:
     members: list of `EnsembleMember`.
     layout: `Layout` of x.
-    arguments: `CompileArguments` of the ensemble.
-    names: names of the outputs, or None.
+    arguments, names, combine: as the attributes of `Judge`.
     x: some rows, for an ensemble that takes what all members take; None for an
       ensemble that takes rows of the shapes of the data.
-    combine: the function that combines the members; None for the weighted mean.
   """
   # Outputs keep the user's names: those of losses and metrics.
   known = {*(_names(layout.pack(layout.specs)[0]) or ()), *(names or ())}

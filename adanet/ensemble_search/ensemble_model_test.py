@@ -99,8 +99,10 @@ class JudgeTest(absltest.TestCase):
 
     expected = select(sample)
     self.assertNotEqual(expected, select(np.arange(300)))
-    with mock.patch.object(ensemble_model, "_MAX_SELECTION_ROWS", 40):
+    with mock.patch.object(ensemble_model, "_MAX_SELECTION_ROWS", 40), (
+        self.assertLogs("absl", "WARNING")) as logs:
       self.assertEqual(expected, select(np.arange(300)))
+    self.assertIn("by 40 of the 300 held-out rows.", logs.output[0])
 
 
 if __name__ == "__main__":

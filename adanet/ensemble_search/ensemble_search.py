@@ -392,23 +392,23 @@ class EnsembleSearch:
 
   def _begin(self, preparation, splits, directory, before, digests):
     """Writes what the search is, and returns its judge."""
-    prepared = preparation.prepare()
-    self._judged_by = prepared.arguments
+    judge = preparation.make_judge()
+    self._judged_by = judge.arguments
     digests.update(preparation.digests)
     if before is not None:
       self._compare(before, digests, warns=True)
-      preflight.check_recorded_loss(directory, prepared.judge)
+      preflight.check_recorded_loss(directory, judge)
     directory.write_held_out_rows(
         [split.held_out_rows() for split in splits])
     directory.write({
         **self._describe(digests),
-        "monitor": prepared.judge.monitor,
+        "monitor": judge.monitor,
         "arguments": self._arguments.to_json(),
-        "judge": prepared.arguments.to_json(),
-        "outputs": prepared.output_names,
+        "judge": judge.arguments.to_json(),
+        "outputs": judge.names,
         "x": splits[0].layout().structure[0],
         "specs": rows_lib.write_sample(directory, splits)})
-    return prepared.judge
+    return judge
 
   def _compare(self, before, digests, others=(), warns=False):
     arguments_lib.compare(

@@ -6,7 +6,7 @@ Each function builds its model, whose steps are traced on the shapes of the
 data, and the judge judges something. The networks that were built train first.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 import weakref
 
 from adanet import log
@@ -33,25 +33,8 @@ _OTHER_MODEL = (
     "function.")
 
 
-class PreparedSearch(NamedTuple):
-  """What was learned before the first step.
-
-  Attributes:
-    judge: `Judge`.
-    arguments: `CompileArguments` of the ensemble.
-    output_names: list with the names of the ensemble's outputs, or None.
-  """
-  judge: ensemble_model.Judge
-  arguments: models_lib.CompileArguments
-  output_names: list[str] | None
-
-
 def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
-  """Returns a digest of the model of each function, which is not traced.
-
-  Args:
-    tasks: list of `NetworkTask`: a task of each function.
-  """
+  """Returns a digest of the model of each task, which is not traced."""
   digests = {}
   for task in tasks:
     with task.seeded():
@@ -75,15 +58,7 @@ class Preflight:
   def __init__(self, splits: list, directory: files.Directory,
                arguments: models_lib.CompileArguments, combine: Any,
                has_executor: bool):
-    """Builds nothing yet.
-
-    Args:
-      splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
-      directory: `Directory` of the search.
-      arguments: `CompileArguments` of the search.
-      combine: the function that combines networks; None for their mean.
-      has_executor: bool, whether workers build models, too.
-    """
+    """Builds nothing yet; with `has_executor`, workers build models, too."""
     self.networks: dict[files.NetworkKey, network_lib.Network] = {}
     self.digests: dict[str, str] = {}
     self.signed: dict[
@@ -103,8 +78,7 @@ class Preflight:
   def check(self, tasks: list[network_lib.NetworkTask]) -> None:
     """Builds a network of each function or trial, and checks the network.
 
-    Args:
-      tasks: list of `NetworkTask`: of functions, those of all iterations.
+    `tasks` has the tasks of functions for all iterations.
 
     Raises:
       ValueError: the data, a model, the loss or the metrics do not fit.
@@ -125,10 +99,7 @@ class Preflight:
   def _check_maker(self, task, same, device):
     """Builds a network, and checks everything about its function.
 
-    Args:
-      task: `NetworkTask`, the first without an end.
-      same: list with all `NetworkTask`s of the function or the trial.
-      device: str, or None.
+    `task` is the first unfinished task of all tasks of the function, `same`.
     """
     split = self._splits[task.key.fold]
     network, batch, predictions, again = self._build(task, split, device)
@@ -201,67 +172,47 @@ class Preflight:
         ensemble_model.load_network(task.owner, model, x, folder)
         return
 
-  def prepare(self) -> PreparedSearch:
-    """Returns the judge of what was checked, and what the judge has."""
-    arguments = self._arguments
+  def make_judge(self) -> ensemble_model.Judge:
+    """Returns the judge of the checked models, which judges all held-out rows.
+
+    Raises:
+      ValueError: the loss or the metrics do not fit.
+    """
+    arguments, names = self._arguments, self._output_names
     if arguments.loss is None:
       arguments = models_lib.CompileArguments(
           arguments.optimizer, *self._compiled[2:])
-    names = self._output_names
     # Losses by the name of an output need the names.
-    output_names = names[0] if all(
-        own == names[0] for own in names) or any(
-            isinstance(value, dict) for value in arguments[1:]) else None
+    has_names = all(own == names[0] for own in names) or any(
+        isinstance(value, dict) for value in arguments[1:])
     network, predictions = self._first
-    judge = make_judge(
-        arguments, self._splits, predictions, output_names, network.task,
-        self._combine)
-    return PreparedSearch(judge, arguments, output_names)
-
-
-def make_judge(arguments: models_lib.CompileArguments, splits: list,
-               predictions: files.HeldOutPredictions,
-               output_names: list[str] | None, task: network_lib.NetworkTask,
-               combine: Any) -> ensemble_model.Judge:
-  """Returns the judge of a search, which can judge all held-out labels.
-
-  Args:
-    arguments: `CompileArguments` of the ensemble.
-    splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
-    predictions: `HeldOutPredictions` of a network, for some rows.
-    output_names: list with the names of the outputs, or None.
-    task: that of the network.
-    combine: the function that combines networks; None for their mean.
-
-  Raises:
-    ValueError: the loss or the metrics do not fit.
-  """
-  try:
-    judge = ensemble_model.Judge(
-        arguments, [split.held_out for split in splits], predictions,
-        output_names, task.monitor, combine)
-    for fold, split in enumerate(splits):
-      outputs, masks = (
-          [array if array is None else np.resize(
-              array, [len(split.held_out), *array.shape[1:]])
-           for array in arrays_of_outputs]
-          for arrays_of_outputs in predictions[1:])
-      values = judge.values(outputs, masks, fold)
-  except Exception as error:
-    # A train_step of the user may need no labels, as that of an autoencoder.
-    problem = ("loss or metrics cannot judge" if len(
-        splits[0].layout().structure) > 1 else
-               "y=None, and loss and metrics need labels, such as x, to judge")
-    raise ValueError(f"{problem} the outputs of {task.owner}: "
-                     f"{messages.one_line(error)}") from error
-  if "val_loss" not in values:
-    raise ValueError(f"loss={messages.describe(arguments.loss)} gives no value."
-                    )
-  monitor = task.monitor.name
-  if monitor not in values:
-    raise ValueError(f"monitor={monitor!r}: expected val_loss or a metric of "
-                     f"the search: {', '.join(map(repr, values))}.")
-  return judge
+    monitor = network.task.monitor
+    try:
+      judge = ensemble_model.Judge(
+          arguments, [split.held_out for split in self._splits], predictions,
+          names[0] if has_names else None, monitor, self._combine)
+      for fold, split in enumerate(self._splits):
+        outputs, masks = (
+            [array if array is None else np.resize(
+                array, [len(split.held_out), *array.shape[1:]])
+             for array in arrays_of_outputs]
+            for arrays_of_outputs in predictions[1:])
+        values = judge.values(outputs, masks, fold)
+    except Exception as error:
+      # A train_step of the user may need no labels, as that of an autoencoder.
+      has_labels = len(network.layouts[0].structure) > 1
+      problem = "loss or metrics cannot judge" if has_labels else (
+          "y=None, and loss and metrics need labels, such as x, to judge")
+      raise ValueError(f"{problem} the outputs of {network.task.owner}: "
+                       f"{messages.one_line(error)}") from error
+    if "val_loss" not in values:
+      raise ValueError(
+          f"loss={messages.describe(arguments.loss)} gives no value.")
+    if monitor.name not in values:
+      raise ValueError(
+          f"monitor={monitor.name!r}: expected val_loss or a metric of the "
+          f"search: {', '.join(map(repr, values))}.")
+    return judge
 
 
 def check_recorded_loss(directory: files.Directory, judge: ensemble_model.Judge
@@ -336,11 +287,8 @@ class _OuterVariables:
             is_repeated: bool) -> None:
     """Raises an error if networks would change a variable of each other.
 
-    Args:
-      owner: the function in messages.
-      model, again: the models of two calls of the function.
-      x: some rows.
-      is_repeated: whether several networks of the function train.
+    `model` and `again` are the models of two calls of the function `owner`, of
+    which several networks train if `is_repeated`.
     """
     outer = _outer_variables(model, again)
     changed = {id(variable) for variable in (
