@@ -260,14 +260,14 @@ class DevicesTest(parameterized.TestCase):
         X, Y, batch_size=16, validation_data=None, validation_split=.2,
         sample_weight=None, class_weight=None, folds=None, seed=3)
     task = network.NetworkTask(
-        files.NetworkKey(0, 0, "line", 1), line, models.CompileArguments(loss="mse"), 3, None,
-        4, 2)
-    ended = network.EndedNetworks()
+        files.NetworkKey(0, 0, "line"), line,
+        models.CompileArguments(loss="mse"), 3, None, 4, 2)
+    kept = network.KeptNetworks()
     ended_network = network.Network(task, data[0], _DEVICES[0])
-    ended.add("line", ended_network)
-    self.assertIsNone(ended.borrow("line", task, data[0], _DEVICES[1]))
+    kept.add_ended("line", ended_network)
+    self.assertIsNone(kept.borrow("line", task, data[0], _DEVICES[1]))
     self.assertIs(ended_network,
-                  ended.borrow("line", task, data[0], _DEVICES[0]))
+                  kept.borrow("line", task, data[0], _DEVICES[0]))
 
   def test_tensors_once_on_each_device(self):
     ragged = tf.ragged.constant([[1., 2.]] * 96)

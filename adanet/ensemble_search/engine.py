@@ -1,9 +1,9 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who trains the networks: threads of this process, or a user's executor.
+"""Trains the networks of a search: threads of this process, or an executor.
 
-A search is a map: the engine yields each network's record when the network has
-ended. Networks are divided among the GPUs of the process that trains them.
+A search is a map: the engine yields the record of each network that has ended.
+Networks are divided among the GPUs of the process that trains them.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _STOP_SECS = 60.  # For workers to save and stop.
 class Stop:
   """Whether a search ends before its networks do.
 
-  Networks that train use `max_seconds` up, so selecting has a tenth more.
+  Training uses up `max_seconds`, so selecting has a tenth more.
   """
 
   def __init__(self, max_seconds: float | None):
@@ -64,10 +64,9 @@ class SearchEngine:
     splits: list with the `ArraySplit` of each fold, or with a `DatasetSplit`.
     directory: `Directory` of the search.
     stop: `Stop`.
-    report: function that is called after each epoch.
-    networks: dict with networks that were built before; each is taken out.
-    ended: `EndedNetworks` that lend their models; None where a function makes
-      one network alone.
+    report: function to call after each epoch.
+    kept: `KeptNetworks`, some of which were built ahead.
+    lends: bool, whether a function makes several networks, which may borrow.
     sent: `workers.SentFiles` for an executor; None without an executor.
     parallel: int, how many networks train at a time in this process; None for
       one a core, or some for each GPU.
@@ -76,24 +75,21 @@ class SearchEngine:
   directory: files.Directory
   stop: Stop
   report: network_lib.Report
-  networks: dict[files.NetworkKey, network_lib.Network]
-  ended: network_lib.EndedNetworks | None
+  kept: network_lib.KeptNetworks
+  lends: bool
   sent: workers.SentFiles | None = None
   parallel: int | None = None
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
            ) -> Iterator[tuple[files.NetworkKey, files.NetworkRecord]]:
-    """Yields each network that has ended; None for `executor` are threads."""
+    """Yields the networks as they end; without an executor, threads train."""
     if executor is not None:
       return self._train_on_executor(tasks, executor)
     return (self._train_in_threads if self.splits[0].source is None else
             self._train_together)(tasks)
 
   def _train_in_threads(self, waiting):
-    """Trains networks in threads.
-
-    Models are built and traced in this thread, just before their turn.
-    """
+    """Trains networks in threads; builds and traces models in this thread."""
     count = self.parallel or rows_lib.networks_at_a_time() or len(
         os.sched_getaffinity(0))
     # A network that is built ahead keeps no thread waiting, and takes memory.
@@ -125,35 +121,29 @@ class SearchEngine:
         network.finish_early() if self.stop.is_out_of_time() else None)
 
   def _start_next(self, waiting, running):
-    """Returns a network that has begun, or resumed.
+    """Begins or resumes the network of a task of `waiting`.
 
-    The network's task is taken out of `waiting`: the first task that can train
-    on the device with the fewest networks.
+    The task is the first task for the device with the fewest networks.
     """
     device = rows_lib.least_loaded(network.device for network in running)
     task = waiting.pop(next((
-        i for i, task in enumerate(waiting) if task.key not in self.networks or
-        self.networks[task.key].device == device), 0))
-    split = self.splits[task.key.fold]
-    network = self.networks.pop(task.key, None) or (
-        self.ended and self.ended.borrow(
-            task.key.maker, task, split, device)) or (
-                network_lib.Network(task, split, device))
+        i for i, task in enumerate(waiting)
+        if self.kept.may_train_on(device, task.key)), 0))
+    network = self.kept.build(
+        task.key.maker, task, self.splits[task.key.fold], device)
     network.begin(self.directory.folder(task.key))
     return network
 
   def _end(self, network, record):
-    # No other network has the architecture of a trial, but for folds.
-    if self.ended is not None and (len(self.splits) > 1 or
-                                   not network.task.key.trial):
-      self.ended.add(network.task.key.maker, network)
+    if self.lends:
+      self.kept.add_ended(network.task.key.maker, network)
     return network.task.key, record
 
   def _train_together(self, waiting):
     """Trains networks that read a dataset together.
 
-    Each chunk of batches goes to all networks that train, and the slowest
-    network is waited for. A network begins with an epoch of the dataset.
+    Each chunk of batches goes to all networks, at the pace of the slowest. A
+    network begins with an epoch of the dataset.
     """
     self._source = self.splits[0].source.begin_anew()
     running = []

@@ -340,9 +340,8 @@ class EnsembleSearch:
                 workers.settings(), workers.specs_of(splits[0].source)),
             executor, preparation.signed)
         engine = engine_lib.SearchEngine(
-            splits, directory, stop, display.epoch, preparation.networks,
-            network_lib.EndedNetworks() if iterations * len(splits) > 1 else
-            None, sent, parallel)
+            splits, directory, stop, display.epoch, preparation.kept,
+            iterations * len(splits) > 1, sent, parallel)
         self._train(proposer, iterations, preparation, engine, executor, before,
                     digests, max_members, display)
       display.end(self.history, stop.is_set())

@@ -34,10 +34,9 @@ _SECS_BETWEEN_SAVES = 10.
 # Ctrl-C is heard between calls.
 _SECS_OF_A_CALL = .5
 _FIRST_STEPS = 32
-# Of networks that lend their models.
-_MAX_NETWORKS = 16
-#: Of networks that are kept, before they train or after.
-MAX_PARAMETERS = 10**7
+# Of `KeptNetworks`: networks that lend their models, and all parameters.
+_MAX_ENDED = 16
+_MAX_PARAMETERS = 10**7
 
 # A function of the key of a network, and the record of its training so far.
 Report = Callable[[files.NetworkKey, files.NetworkRecord], None]
@@ -531,31 +530,56 @@ def _to_numpy(tensor):
       "bfloat16", "float16") else array)
 
 
-class EndedNetworks:
-  """Networks of a process that have ended, and lend their traced models."""
+class KeptNetworks:
+  """Networks that a process keeps: built ahead, or ended, to lend their models.
+
+  All of them together have a limited number of parameters.
+  """
 
   def __init__(self) -> None:
-    self._networks: list[tuple[Any, Network]] = []
+    self._new: dict[files.NetworkKey, Network] = {}
+    self._ended: list[tuple[Any, Network]] = []
 
-  def add(self, key: Any, network: Network) -> None:
-    """Keeps a network that has ended, for other networks of the same key."""
-    # A callback may have changed anything in the model.
-    if network.config is not None and network.task.callbacks is None:
-      self._networks.append((key, network))
-    while len(self._networks) > _MAX_NETWORKS or sum(
-        network.model.count_params()
-        for _, network in self._networks) > MAX_PARAMETERS:
-      self._networks.pop(0)
+  def _is_full(self, *more):
+    networks = (*self._new.values(), *(network for _, network in self._ended))
+    return sum(network.model.count_params()
+               for network in (*networks, *more)) > _MAX_PARAMETERS
 
-  def borrow(self, key: Any, task: NetworkTask, split: Any,
+  def add_new(self, network: Network) -> None:
+    """Keeps a network that was built ahead, if there is room."""
+    if not self._new or not self._is_full(network):
+      self._new[network.task.key] = network
+
+  def add_ended(self, group: Any, network: Network) -> None:
+    """Keeps a network for later networks of a group, if these may borrow."""
+    task = network.task
+    # A callback may have changed anything in the model. No other network has
+    # the architecture of a trial, except in other folds.
+    if network.config is not None and task.callbacks is None and (
+        task.key.folds > 1 or not task.key.trial):
+      self._ended.append((group, network))
+    while len(self._ended) > _MAX_ENDED or self._ended and self._is_full():
+      self._ended.pop(0)
+
+  def may_train_on(self, device: str | None, key: files.NetworkKey) -> bool:
+    """Returns whether a network was not built ahead on another device."""
+    return key not in self._new or self._new[key].device == device
+
+  def build(self, group: Any, task: NetworkTask, split: Any,
+            device: str | None) -> Network:
+    """Returns the network of a task: built ahead, with a lent model, or new."""
+    return self._new.pop(task.key, None) or self.borrow(
+        group, task, split, device) or Network(task, split, device)
+
+  def borrow(self, group: Any, task: NetworkTask, split: Any,
              device: str | None) -> Network | None:
-    """Returns a network that begins anew for a task, or None.
+    """Returns an ended network that begins anew for a task, or None.
 
     The network was on the same device: its variables cannot move.
     """
-    for i, (other, network) in enumerate(self._networks):
-      if other == key and network.device == device and network.layouts == (
+    for i, (other, network) in enumerate(self._ended):
+      if other == group and network.device == device and network.layouts == (
           split.layout(), split.held_out.layout(network.check_size)):
-        self._networks.pop(i)
+        self._ended.pop(i)
         return network if network.become(task, split) else None
     return None

@@ -46,8 +46,8 @@ class Preflight:
   """Builds and checks networks before they train; see the module.
 
   Attributes:
-    networks: dict from key to `Network`: the networks that were built to be
-      checked, and that train first.
+    kept: `KeptNetworks`, with networks that were built for checks, and that
+      train first.
     digests: dict from an argument, such as "models['deep']", to a digest.
     signed: dict from each maker to the key of a network, and the `Signature` of
       the model of this network; empty without an executor.
@@ -59,7 +59,7 @@ class Preflight:
                arguments: models_lib.CompileArguments, combine: Any,
                has_executor: bool):
     """Builds nothing yet; with `has_executor`, workers build models, too."""
-    self.networks: dict[files.NetworkKey, network_lib.Network] = {}
+    self.kept = network_lib.KeptNetworks()
     self.digests: dict[str, str] = {}
     self.signed: dict[
         str, tuple[files.NetworkKey, workers.Signature]] = {}
@@ -139,11 +139,8 @@ class Preflight:
     if self._arguments.loss is None:
       self._compiled = _compare_loss(self._compiled, owner, model)
     # With callbacks, a network is traced after their on_train_begin.
-    if task.callbacks is None and (
-        not self.networks or sum(
-            kept.model.count_params() for kept in self.networks.values()
-        ) + model.count_params() < network_lib.MAX_PARAMETERS):
-      self.networks[task.key] = network
+    if task.callbacks is None and not self._has_executor:
+      self.kept.add_new(network)
 
   def _build(self, task, split, device):
     """Returns a network, some rows, and a second model of its function.

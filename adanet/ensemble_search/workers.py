@@ -41,7 +41,7 @@ _SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
 _DATA, _FUNCTIONS = "data.pickle", "functions.pickle"
 _MODULES = ("A worker imports modules anew, without what the program has "
             "changed in them")
-_ended = network_lib.EndedNetworks()  # Of this process.
+_kept = network_lib.KeptNetworks()  # Of this process.
 # Pairs of what was sent and of a maker whose model this process has checked.
 _checked: set[tuple[str, str]] = set()
 # Kinds of processors differ by less.
@@ -485,15 +485,14 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
   if split.source is not None:
     split = dataclasses.replace(split, source=split.source.begin_anew())
   with rows_lib.worker_device(worker_task.number) as device:
-    network = _ended.borrow(key, task, split, device) or (
-        network_lib.Network(task, split, device))
+    network = _kept.build(key, task, split, device)
     network.begin(folder)
     record = network.train(directory.is_stopping)
     if record is None:
       return network.finish_early() if directory.is_out_of_time() else None
-  # No other network has the architecture of a trial, but for folds.
-  if task.key.folds > 1 or task.key.iteration and not task.key.trial:
-    _ended.add(key, network)
+  # Another iteration may never come.
+  if task.key.folds > 1 or task.key.iteration:
+    _kept.add_ended(key, network)
   return record
 
 
