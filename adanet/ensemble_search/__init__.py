@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`EnsembleSearch` with Keras 3; otherwise a class whose call is an error.
 
-In contrast to its modules, the package can be imported by Python 3.7.
+In contrast to the modules inside, the package can be imported by Python 3.7.
 """
 
 import os
@@ -28,7 +28,7 @@ class _WithoutKeras3:
 
 
 def __getattr__(name):
-  """Imports the class at its first use (PEP 562)."""
+  """Imports the class at first use (PEP 562)."""
   if name != "EnsembleSearch":
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top

@@ -41,7 +41,7 @@ _WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
 
 @contextlib.contextmanager
 def without_warnings() -> Iterator[None]:
-  """Leaves out Keras's warnings of lambdas: these are for files of models."""
+  """Leaves out Keras's warnings of lambdas, which are about model files."""
   with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     yield
@@ -50,10 +50,8 @@ def without_warnings() -> Iterator[None]:
 class CompileArguments(NamedTuple):
   """The arguments of `Model.compile` for models that are not compiled.
 
-  Attributes:
-    optimizer, loss, metrics, loss_weights: as `Model.compile` takes them. Each
-      model has copies of objects that have a state.
-    weighted_metrics: those of the user's compiled models.
+  Each model has copies of objects that have a state. `weighted_metrics` are
+  only known from the user's compiled models.
   """
   optimizer: Any = "adam"
   loss: Any = None
@@ -64,10 +62,7 @@ class CompileArguments(NamedTuple):
   def compile(self, model: Any, jit_compile: bool | str = False) -> None:
     """Compiles a model.
 
-    Args:
-      model: `keras.Model`.
-      jit_compile: as `Model.compile` takes it. An ensemble of many networks
-        would compile for minutes, and a judge is too small to gain.
+    XLA would compile an ensemble for minutes, and a judge is too small to gain.
 
     Raises:
       ValueError: Keras refuses an argument, or an object cannot be copied.
@@ -78,9 +73,9 @@ class CompileArguments(NamedTuple):
         weighted_metrics=_copy(self.weighted_metrics))
 
   def to_json(self) -> dict[str, Any]:
-    """Returns the arguments as JSON has them.
+    """Returns a value for `json.dumps`.
 
-    An object that Keras cannot read again as it was is named: {"own": name}.
+    {"own": name} stands for an object that Keras cannot restore exactly.
     """
     return {name: _argument_to_json(value)
             for name, value in self._asdict().items()}
@@ -145,15 +140,15 @@ def _argument_to_json(value):
 
 def compile_arguments_from_json(path: str, content: dict[str, Any],
                                 arguments: dict[str, Any]) -> CompileArguments:
-  """Returns `arguments`, and in place of None what `to_json` returned.
+  """Returns `arguments`, with values of `content` in place of None.
 
   Args:
     path: str, the directory of the search, for messages.
-    content: dict, as `CompileArguments.to_json` returned it.
+    content: the result of `CompileArguments.to_json`.
     arguments: dict with arguments of the user, or None.
 
   Raises:
-    ValueError: an object of the user's program is None.
+    ValueError: an argument is None, and `content` has only the name.
   """
   values = {}
   for name, value in content.items():
@@ -170,14 +165,14 @@ def compile_arguments_from_json(path: str, content: dict[str, Any],
 
 def build_model(owner: str, function: Any, arguments: CompileArguments,
                 copies: bool = False) -> Any:
-  """Returns the model that a function makes, compiled.
+  """Returns the compiled model of a user's function.
 
   Args:
     owner: str, the function in messages: "models['deep']".
-    function: as the user gave it.
+    function: the user's function, without arguments.
     arguments: for a model that is not compiled.
-    copies: bool, whether the model gets copies of layers that were made outside
-      of the function and that no network trains.
+    copies: bool, whether the model gets copies of untrained layers that were
+      made outside of the function.
 
   Raises:
     ValueError: the function fails, or returns something else.
@@ -210,7 +205,6 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
 
 
 def _call(owner, function):
-  """Returns the model that a function makes."""
   try:
     model = function()
   except Exception as error:
@@ -224,11 +218,9 @@ def _call(owner, function):
 
 
 def check_scope(where: str, strategy: Any) -> None:
-  """Raises a ValueError about a strategy of TensorFlow that is not the default.
+  """Raises a ValueError about a `tf.distribute.Strategy`; None is no strategy.
 
-  Args:
-    where: str, the beginning of the message.
-    strategy: `tf.distribute.Strategy`, or None.
+  `where` begins the message.
   """
   distribute = tf.distribute
   if strategy is not None and (distribute.has_strategy() or (
@@ -240,13 +232,7 @@ def check_scope(where: str, strategy: Any) -> None:
 
 
 def check_callbacks(callbacks: Any) -> None:
-  """Checks the argument `callbacks` of `fit` and the returned callbacks.
-
-  Raises:
-    TypeError: `callbacks` is no function, or does not return a list of
-      callbacks.
-    ValueError: a callback has hooks of batches, or belongs to another network.
-  """
+  """Raises an error about the argument `callbacks` or a returned callback."""
   if callbacks is None:
     return
   if not callable(callbacks):
@@ -284,13 +270,7 @@ def count_arguments(function: Any) -> int:
 
 
 def build_callbacks(callbacks: Any, name: str) -> list:
-  """Returns new callbacks for a network.
-
-  Args:
-    callbacks: the user's argument of `fit`.
-    name: str, the name of the network, which the function may take.
-
-  Raises: as `check_callbacks`.
+  """Returns new callbacks of the function `callbacks`, which may take a name.
   """
   if callbacks is None:
     return []
@@ -308,12 +288,10 @@ def build_callbacks(callbacks: Any, name: str) -> list:
 
 def text_of(value: Any, name_of: Any = lambda value: getattr(
     value, "__qualname__", type(value).__qualname__)) -> str:
-  """Returns a text of a loss, an optimizer and the like, by its options.
+  """Returns a text of an argument of `Model.compile` with all options.
 
-  Args:
-    value: an argument of `Model.compile`.
-    name_of: function from a user's function or object to a text. By default
-      its name, which another program has, too.
+  `name_of` names a user's function or object. By default, the text is the same
+  in another program.
   """
   of = lambda part: text_of(part, name_of)
   if isinstance(value, _SIMPLE):
@@ -340,7 +318,7 @@ def text_of(value: Any, name_of: Any = lambda value: getattr(
 
 
 def digest_argument(value: Any) -> str:
-  """Returns a short text of a loss and the like: its name and a digest."""
+  """Returns the name and a digest of an argument of `Model.compile`."""
   if isinstance(value, _SIMPLE):
     return repr(value)
   name = getattr(value, "__name__", type(value).__name__)
@@ -362,13 +340,11 @@ def digest_model(model: Any) -> str:
 
 
 def config_of_keras(model: Any) -> str | None:
-  """Returns the config of a model that is its config and its variables.
+  """Returns the config of a compiled model that is only config and variables.
 
   Returns None for a model with anything of the user's: a class, a function, a
-  `Lambda`, or a state that Keras counts among no variables.
-
-  Args:
-    model: `keras.Model` that is compiled; loss, metrics and optimizer count.
+  `Lambda`, or a state that Keras counts among no variables. Loss, metrics and
+  optimizer count.
   """
   try:
     config = _to_config(model)
@@ -378,7 +354,7 @@ def config_of_keras(model: Any) -> str | None:
 
 
 def _is_of_keras(config):
-  """Returns whether a part of a config names nothing that is the user's."""
+  """Returns whether a part of a config names only objects of Keras."""
   if isinstance(config, list):
     return all(map(_is_of_keras, config))
   if not isinstance(config, dict):
@@ -397,9 +373,9 @@ def _is_of_keras(config):
 def config_text(config: Any) -> str:
   """Returns a text of a config that is the same in another program.
 
-  Names are numbered in their order: Keras numbers automatic names by what the
-  program has built before. The shapes that layers are built on are left out,
-  as are the lines of a lambda.
+  Names are numbered in order, because Keras numbers automatic names by all
+  layers that the program has built. Built shapes, and the lines of a lambda,
+  are left out.
   """
   text = json.dumps(_without_places(config), sort_keys=True)
   names: dict[str, str] = {}
@@ -425,7 +401,7 @@ def _without_places(config):
 
 
 def _code_text(code):
-  """Returns what a function does as a text; its bytes differ by its uses."""
+  """Returns the text of a function's code; marshalled bytes differ by use."""
   constants = [_code_text(value) if isinstance(value, types.CodeType) else (
       sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value))
                for value in code.co_consts]
@@ -441,9 +417,9 @@ def digest_code(function: Any) -> str:
 
 
 def custom_objects(layer: Any) -> dict[str, Any]:
-  """Returns the user's classes and functions that a layer has, by name.
+  """Returns the user's classes and functions in a layer, by name.
 
-  Keras needs these to read a file of the layer.
+  Keras needs the objects to read a file of the layer.
   """
   objects = {}
   layers, seen = [layer], set()
@@ -471,24 +447,22 @@ def list_layers(model: Any) -> Iterator[Any]:
 
 
 def list_parts(layer: Any) -> list:
-  """Returns the layers inside of a layer, and its variables.
+  """Returns the layers inside of a layer, and the variables.
 
-  By its variables, the layer in a wrapper such as `TimeDistributed` is known.
-  Operations such as a cast have no variables.
+  The variables tell the layer in a wrapper such as `TimeDistributed`.
   """
   return [*list_layers(layer), *getattr(layer, "variables", ())]
 
 
 def copy_layers(model: Any, ids: set[int]) -> Any:
-  """Returns a model with copies of some layers, compiled as the model is.
+  """Returns a model with copies of the layers of `ids`, compiled alike.
 
-  A model stays as it is if no layer is to be copied, or if Keras cannot copy:
-  a model of a user's own class, and layers without a config.
+  Returns the model itself if there is nothing to copy, or if Keras cannot copy
+  the model: a user's own class, or layers without a config.
 
   Args:
     model: `keras.Model`.
-    ids: set with the ids of layers and variables: layers that have any of these
-      are copied, with their values.
+    ids: set with the ids of layers, or of variables of layers.
   """
 
   def copy(layer):
@@ -508,7 +482,7 @@ def copy_layers(model: Any, ids: set[int]) -> Any:
 
 
 def copy_layer(layer: Any) -> Any:
-  """Returns a layer or a model as a file of Keras has it, not compiled."""
+  """Copies a layer or a model by a file of Keras; the copy is not compiled."""
   is_model = isinstance(layer, keras.Model)
   with tempfile.TemporaryDirectory() as folder, without_warnings(), (
       keras.saving.custom_object_scope(custom_objects(layer))):
@@ -522,9 +496,9 @@ def copy_layer(layer: Any) -> Any:
 
 
 def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
-  """Returns a model, or a copy if it is the user's object.
+  """Returns a model, or a copy if the function returns the same model again.
 
-  An ensemble changes the names of its members.
+  An ensemble renames members, and must not rename a user's object.
 
   Args:
     owner: str, the function in messages.
@@ -552,7 +526,7 @@ def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
 def unsaved_variables(model: Any) -> list:
   """Returns the variables that Keras's files of weights leave out.
 
-  These are the states of random layers, the metrics of an epoch, and the
+  Left out are the states of random layers, the metrics of an epoch, and the
   matrices of LoRA, which the files have as a part of the kernel.
   """
   ids = {id(variable) for variable in model.weights}
@@ -572,7 +546,7 @@ def reset_states(model: Any) -> None:
 
 @contextlib.contextmanager
 def kept_states(model: Any) -> Iterator[None]:
-  """Keeps a model as it is, also if it counts or draws when it predicts."""
+  """Restores the states of a model that counts or draws in a prediction."""
   before = [(variable, keras.ops.convert_to_numpy(variable))
             for variable in model.non_trainable_variables]
   try:
@@ -584,7 +558,7 @@ def kept_states(model: Any) -> Iterator[None]:
 
 
 def fixed_size(model: Any) -> int | None:
-  """Returns the rows of each batch of a model that was made for so many."""
+  """Returns the batch size of a model with a fixed one; None otherwise."""
   try:
     inputs = keras.tree.flatten(model.inputs)
   except AttributeError:  # The model is not built.

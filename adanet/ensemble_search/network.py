@@ -1,15 +1,15 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A network: a model that trains, by its own steps, until it stops improving.
+"""A network: a model that trains by its own steps until it stops improving.
 
-What happens is what `Model.fit` does on the same batches, with
+A network equals the result of `Model.fit` on the same batches, with
 `validation_data`, `validation_batch_size=256` and the callback
 `EarlyStopping(monitor, mode=..., patience=..., restore_best_weights=True)`.
 
-Tracing takes longer than training on few rows. A functional or Sequential model
-of Keras's own layers is its config and its variables, so a network that has
-ended lends its traced model to the next network of its function, in another
-fold or iteration. Any other model is traced again.
+Tracing takes longer than training on few rows. So an ended network lends its
+traced model to the next network of the function, in another fold or iteration,
+if the config and the variables are all of the model: a functional or Sequential
+model of Keras's own layers. Any other model is traced again.
 """
 
 from collections.abc import Callable
@@ -38,27 +38,19 @@ _FIRST_STEPS = 32
 _MAX_ENDED = 16
 _MAX_PARAMETERS = 10**7
 
-# A function of the key of a network, and the record of its training so far.
+# A function of the key of a network and the training so far.
 Report = Callable[[files.NetworkKey, files.NetworkRecord], None]
 
 
 class _LastCallback(keras.callbacks.Callback):
-  """Keeps the logs of an epoch with what the user's callbacks have added.
-
-  Attributes:
-    logs: dict.
-  """
+  """Keeps the logs of an epoch, to which the user's callbacks may add."""
 
   def on_epoch_end(self, epoch, logs=None):
     self.logs = logs
 
 
 def import_optuna(owner: str) -> Any:
-  """Returns the package `optuna`, which `owner` needs.
-
-  Raises:
-    ModuleNotFoundError: Optuna is not installed.
-  """
+  """Returns the package `optuna`, which `owner` needs."""
   try:
     import optuna  # pylint: disable=g-import-not-at-top
   except ModuleNotFoundError as error:
@@ -74,17 +66,13 @@ class NetworkTask(NamedTuple):
 
   Attributes:
     key: `NetworkKey`.
-    function: makes the model.
+    function: the user's function, which builds the model.
     arguments: `CompileArguments` for a model that is not compiled.
-    seed: int, that of the search.
-    callbacks: function that returns a list of `keras.callbacks.Callback`, of
-      the network's name or of nothing; or None.
-    epochs: int, the maximum number of epochs.
-    patience: int, the number of epochs without improvement after which the
-      network ends.
-    monitor: `Monitor`, which tells the best epoch.
-    hyperparameters: dict, those of the trial that the function takes; None for
-      a function without arguments.
+    seed: int, the seed of the search.
+    callbacks, epochs, patience: as in `EnsembleSearch.fit`.
+    monitor: `Monitor`, by which epochs are compared.
+    hyperparameters: dict with the hyperparameters of a trial; None for a
+      function without arguments.
     copies: bool, see `models.build_model`.
   """
   key: files.NetworkKey
@@ -119,29 +107,28 @@ class NetworkTask(NamedTuple):
 
 
 class Network:
-  """A network that trains, on one device in whatever thread.
+  """A network that trains on one device.
+
+  Keras's settings belong to a thread: build, trace and begin a network in the
+  thread of the settings. Any thread may train the network.
 
   Attributes:
     task: `NetworkTask`.
     device: str, the device of variables, steps and data; None for TensorFlow's
       choice.
     model: `keras.Model`.
-    config: str, the model's config if the model is no more than its config and
-      its variables; otherwise None.
+    config: str, see `models.config_of_keras`.
     check_size: int, the rows of a held-out batch.
     layouts: the `Layout` of batches that train, and of held-out batches.
     steps: `Steps`, the functions of the model.
-    record: `NetworkRecord`, of the epochs so far.
+    record: `NetworkRecord` of the epochs so far.
   """
 
   def __init__(self, task: NetworkTask, split: Any, device: str | None = None):
-    """Builds the model, and traces its functions; the data are not read yet.
+    """Builds the model and traces the steps without reading data.
 
-    With callbacks, the functions are traced by `begin`, as Model.fit does after
-    `on_train_begin` and the `on_epoch_begin` of the first epoch.
-
-    Call it in the thread that Keras's settings are of. The functions may run in
-    any other thread. `split` is an `ArraySplit` or a `DatasetSplit`.
+    With callbacks, `begin` traces, as Model.fit does after `on_train_begin` and
+    the first `on_epoch_begin`. `split` is an `ArraySplit` or a `DatasetSplit`.
 
     Raises:
       ValueError: the model cannot be built, or does not take the data.
@@ -168,10 +155,7 @@ class Network:
             *self.model.metrics_variables)]
 
   def trace(self) -> None:
-    """Traces the model as the model is now, where callbacks may change it.
-
-    Call it in the thread that Keras's settings are of.
-    """
+    """Traces a model that callbacks may have changed."""
     if self.task.callbacks is not None:
       self._renew_steps()
       with rows_lib.scope(self.device), self.task.seeded(), (
@@ -204,13 +188,10 @@ class Network:
     self._epoch = None  # The last one that has begun.
 
   def become(self, task: NetworkTask, split: Any) -> bool:
-    """Becomes another network of the same function, with its own values.
+    """Becomes another network of the same function, with new values.
 
-    Returns False, and stays as it is, if the function makes another model.
-
-    Args:
-      task: `NetworkTask`.
-      split: the data, of the same layouts.
+    Returns False, and changes nothing, if the function builds another model.
+    `split` has the same layouts as the split before.
     """
     with rows_lib.scope(self.device), task.seeded():
       model = task.build_model()
@@ -226,10 +207,7 @@ class Network:
 
   @rows_lib.on_own_device
   def begin(self, folder: files.Folder) -> None:
-    """Begins to train, or resumes from the files of the network's folder.
-
-    Call it in the thread that Keras's settings are of.
-    """
+    """Begins to train, or resumes from the files of a folder."""
     self._folder, self._saved = folder, time.monotonic()
     files.remove_unfinished(folder.path)
     model, record = self.model, folder.read_record()
@@ -258,7 +236,7 @@ class Network:
     self._compiled = self._compiled_parts()
 
   def _begin_epoch(self):
-    """Begins the next epoch if it has not begun."""
+    """Begins the next epoch, unless the epoch has begun."""
     if self._epoch != len(self.record.epochs):
       self._epoch = len(self.record.epochs)
       if not self.record.step:
@@ -285,7 +263,7 @@ class Network:
   @rows_lib.on_own_device
   def train(self, is_stopped: Callable[[], bool],
             report: Report = lambda *_: None) -> files.NetworkRecord | None:
-    """Trains until the end; returns the record, or None if it was stopped."""
+    """Trains until the end; returns the record, or None after a stop."""
     while not self.record.ended:
       for flat, numbers in self._split.chunks(
           len(self.record.epochs), self.record.step):
@@ -304,10 +282,10 @@ class Network:
   @rows_lib.on_own_device
   def take_steps(self, flat: list, numbers: np.ndarray,
                  is_stopped: Callable[[], bool]) -> bool:
-    """Takes a step for each batch; returns False if it was stopped before.
+    """Takes a step for each batch; returns False after a stop.
 
-    A callback that stops training before the first step of an epoch leaves that
-    one step, as in Model.fit.
+    As in Model.fit, the first step of an epoch is taken even if a callback has
+    stopped training before.
     """
     record = self.record
     self._begin_epoch()
@@ -333,7 +311,7 @@ class Network:
     return True
 
   def _call(self, function, flat, numbers):
-    """Returns what a function of `Steps` returns; names the model in errors."""
+    """Calls a function of `Steps`; names the model in errors."""
     try:
       return function(flat, tf.constant(numbers))
     except Exception as error:
@@ -366,10 +344,7 @@ class Network:
 
   @rows_lib.on_own_device
   def end_check(self) -> None:
-    """Ends the epoch, and keeps the values of the best epoch.
-
-    Saves the network now and then.
-    """
+    """Ends the epoch, keeps the best values, and saves now and then."""
     record = self.record
     checked = self.steps.logs("test_step", self._logs)
     self._callbacks.on_test_end(checked)
@@ -417,9 +392,9 @@ class Network:
 
   @rows_lib.on_own_device
   def logs_of(self, rows: rows_lib.Rows) -> dict[str, float]:
-    """Returns the logs of the first of some rows; the model stays as it is.
+    """Returns the logs of the first batch of rows; the model stays unchanged.
 
-    Returns a loss of 0 if a test_step of the user is for other batches.
+    Returns a loss of 0 if a custom test_step is for other batches.
     """
     layout = rows.layout(self.check_size)._replace(size=self.check_size)
     if layout[:2] != self.layouts[1][:2] and not rows_lib.is_of_keras(
@@ -435,7 +410,7 @@ class Network:
 
   @rows_lib.on_own_device
   def sample(self) -> tuple[tuple, files.HeldOutPredictions]:
-    """Returns the first held-out batch, and the predictions for the batch."""
+    """Returns the first held-out batch and the predictions for the batch."""
     flat, numbers = self._split.held_out.first_chunk(self.check_size)
     with models.kept_states(self.model):
       return rows_lib.first_batch(self._split.held_out, self.check_size), (
@@ -466,7 +441,7 @@ class Network:
 
   @rows_lib.on_own_device
   def finish(self) -> files.NetworkRecord:
-    """Gives the network its best values, predicts, and writes its files."""
+    """Gives the network the best values, predicts, and writes the files."""
     model = self.model
     if isinstance(model.optimizer, keras.optimizers.Optimizer):
       model.optimizer.finalize_variable_values(model.trainable_variables)
@@ -475,10 +450,12 @@ class Network:
 
   @rows_lib.on_own_device
   def finish_early(self) -> files.NetworkRecord | None:
-    """Writes the best epoch of a network that is saved and trains no longer.
+    """Writes the best epoch of a saved network that runs out of time.
 
-    Returns the record; None if no epoch has ended. What was saved stays: the
-    next call of `fit` trains the network on.
+    The saved files stay, and the next call of `fit` trains the network on.
+
+    Returns:
+      The record; None if no epoch has ended.
     """
     if not self.record.epochs:
       return None
@@ -499,7 +476,7 @@ class Network:
 
   @rows_lib.on_own_device
   def save(self) -> None:
-    """Writes what the network needs to resume with the same bits."""
+    """Writes all values that a resume with the same bits needs."""
     self.record.states = [np.asarray(variable).tolist()
                           for variable in models.unsaved_variables(self.model)]
     self._folder.save(self.model, self._best, self.record)
@@ -516,7 +493,7 @@ def _to_json(logs):
 
 def join_predictions(structure: Any, parts: list[tuple[list, list]]
                     ) -> files.HeldOutPredictions:
-  """Returns the outputs and masks for parts of the rows as those of all."""
+  """Joins the outputs and masks for consecutive parts of the rows."""
   return files.HeldOutPredictions(structure, *(
       [None if arrays[0] is None else np.concatenate(list(map(
           _to_numpy, arrays))) for arrays in zip(*lists)]

@@ -3,15 +3,13 @@
 """Rows of arrays on their devices, and the functions that step over rows.
 
 Rows are numbers of rows of arrays in memory: a process has each array once on
-each device. A large memmap goes in by chunks. The TensorFlow functions of a
-network (`Steps`) take data, and the numbers of the rows of some batches in
-these data. A loop inside calls the model's own `train_step` for each batch. So
-the same function trains from arrays that are in memory as a whole, and from
-chunks of larger data.
+each device. A large memmap is read by chunks. The TensorFlow functions of a
+network (`Steps`) take data and the row numbers of several batches. A loop
+inside calls the model's own `train_step` for each batch. So the same function
+trains from whole arrays and from chunks of larger data.
 
 A network is on one device: variables, steps and data. Networks are divided
-among the GPUs. Without a GPU nothing is placed, and TensorFlow does as it does
-in `Model.fit`.
+among the GPUs. Without a GPU nothing is placed, as in `Model.fit`.
 """
 
 import collections
@@ -53,7 +51,7 @@ Chunk = tuple[list, np.ndarray]
 def least_loaded(used: Iterable[str | None], first: int = 0) -> str | None:
   """Returns the GPU that is the fewest times in `used`; None without a GPU.
 
-  Of several such GPUs, the first from the place `first` on.
+  In a tie, the first GPU from the place `first` on.
   """
   devices, counts = runtime.gpu_names(), collections.Counter(used)
   start = first % len(devices) if devices else 0
@@ -75,7 +73,7 @@ def worker_device(first: int) -> Iterator[str | None]:
 
 
 def networks_at_a_time() -> int:
-  """Returns how many networks train at a time on all GPUs: 0 without a GPU."""
+  """Returns the number of networks that train at a time on all GPUs."""
   return _NETWORKS_OF_A_GPU * len(runtime.gpu_names())
 
 
@@ -86,7 +84,7 @@ def scope(device: str | None) -> Any:
 
 
 def on_own_device(method: Callable[..., Any]) -> Callable[..., Any]:
-  """Returns a method that runs in the scope of the object's `device`."""
+  """Decorates a method to run in the scope of the object's `device`."""
 
   @functools.wraps(method)
   def on_device(self, *args, **kwargs):
@@ -97,10 +95,9 @@ def on_own_device(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DeviceTensors:
-  """Tensors of which each device that needs them has its own copy."""
+  """The tensors that `make(*args)` returns, copied once to each device."""
 
   def __init__(self, make: Callable[..., list], *args: Any):
-    """Makes nothing yet: `make(*args)` returns the tensors, when needed."""
     self._make = make, args
     self._copies: dict[str, list] = {}
     self._lock = threading.Lock()
@@ -110,7 +107,7 @@ class DeviceTensors:
     return DeviceTensors, (make, *args)
 
   def here(self) -> list:
-    """Returns the tensors of the device in whose scope this thread is."""
+    """Returns the tensors of the device of this thread's scope."""
     device = tensorflow_internals.eager_device()
     with self._lock:
       if device not in self._copies:
@@ -132,12 +129,11 @@ class Layout(NamedTuple):
   """What is known about batches before there is a batch.
 
   Attributes:
-    structure: a batch as `Model.train_step` takes it, `(x, y, weights)` or its
-      beginning, with anything for each array.
-    specs: list with the `TypeSpec` of each array that is not None: of any
+    structure: `(x, y, weights)` or the beginning, as `Model.train_step` takes a
+      batch, with anything in place of an array.
+    specs: list with the `TypeSpec` of each array that is not None, with any
       number of rows.
-    size: int, the rows of a batch, if all batches have the same, or None. Keras
-      traces a model with one or the other, too.
+    size: int, the rows of each batch; None if batches differ, as in Keras.
   """
   structure: Any
   specs: list
@@ -150,7 +146,7 @@ class Layout(NamedTuple):
 
 
 def map_arrays(function, *structures):
-  """Returns a structure of what a function returns of arrays; None stays."""
+  """Maps the arrays of structures; None stays None."""
   return keras.tree.map_structure(
       lambda *parts: None if parts[0] is None else function(*parts),
       *structures)
@@ -194,7 +190,7 @@ def with_any_rows(spec: Any) -> Any:
 
 
 def reader(array):
-  """Returns a function of row numbers that reads these rows of an array."""
+  """Returns a function from row numbers to the rows of an array."""
   if isinstance(array, np.ndarray):
     return lambda numbers: arrays.tensor(array[numbers])
   if not isinstance(array, tf.SparseTensor):
@@ -216,18 +212,18 @@ def reader(array):
 
 
 def join(tensors: Any) -> Any:
-  """Returns tensors with the rows of all, one after the other."""
+  """Returns the rows of all tensors as one tensor."""
   return (tf.sparse.concat(0, list(tensors)) if isinstance(
       tensors[0], tf.SparseTensor) else tf.concat(list(tensors), 0))
 
 
 def join_labels(parts: list[tuple]) -> tuple:
-  """Returns labels and weights of several parts of the rows as those of all."""
+  """Joins the labels and weights of consecutive parts of the rows."""
   return map_arrays(lambda *tensors: join(tensors), *parts)
 
 
 def in_batches(numbers: np.ndarray, size: int) -> Iterator[np.ndarray]:
-  """Yields the whole batches of rows as one array, and then a smaller batch."""
+  """Yields all full batches as one array, and then a smaller batch."""
   whole = len(numbers) // size * size
   if whole:
     yield numbers[:whole].reshape(-1, size)
@@ -236,7 +232,7 @@ def in_batches(numbers: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 
 def first_batch(held_out: Any, size: int) -> tuple:
-  """Returns the first batch of held-out rows, as a model takes the batch."""
+  """Returns the first held-out batch, as a model takes a batch."""
   flat, numbers = held_out.first_chunk(size)
   return held_out.layout(size).pack(
       reader(tensor)(tf.constant(numbers[0])) for tensor in flat)
@@ -250,13 +246,12 @@ class Rows:
   """Some rows of arrays, in the structure of a batch.
 
   Attributes:
-    batch: `(x, y, weights)` or its beginning: nested arrays with all rows.
-    numbers: array of int32, the numbers of these rows.
+    batch: `(x, y, weights)` or the beginning: nested arrays with all rows.
+    numbers: array of int32, the numbers of the rows.
   """
 
   def __init__(self, batch: tuple, numbers: np.ndarray,
                tensors: DeviceTensors | None = None):
-    """Copies nothing yet; `tensors` are those of the arrays, or None."""
     self.batch = batch
     self.numbers = numbers
     self._tensors = tensors or DeviceTensors(_make_tensors, batch)
@@ -265,7 +260,7 @@ class Rows:
     return len(self.numbers)
 
   def select(self, numbers: np.ndarray) -> "Rows":
-    """Returns other rows of the same arrays, which share their tensors."""
+    """Returns other rows of the same arrays and tensors."""
     return Rows(self.batch, numbers, self._tensors)
 
   @property
@@ -277,10 +272,7 @@ class Rows:
             ) if text else None
 
   def tensors(self) -> Any:
-    """Returns all arrays as tensors of the device of this thread's scope.
-
-    Returns None if the arrays are too large.
-    """
+    """Returns all arrays as tensors; None if the arrays are too large."""
     return None if any(map(arrays.is_large, flat_arrays(
         self.batch))) else self._tensors.here()
 
@@ -298,9 +290,9 @@ class Rows:
 
   def chunks(self, size: int, order: Any = None, start: int = 0
             ) -> Iterator[Chunk]:
-    """Yields tensors with the row numbers of batches, the last one smaller.
+    """Yields tensors with the row numbers of batches, the last batch smaller.
 
-    `order` are the rows, of which the first `start` batches are left out.
+    `order` has the rows; the first `start` batches are left out.
     """
     order = self.numbers if order is None else order
     tensors = self.tensors()
@@ -330,30 +322,22 @@ class Rows:
 
 @dataclasses.dataclass
 class ArraySplit:
-  """Arrays, divided into rows that train and held-out rows.
-
-  Attributes:
-    trained: `Rows`.
-    held_out: `Rows` or `data.HeldOutBatches`.
-    batch_size: int, the rows of a step.
-    seed: int, of the order of the rows.
-    source: None: there is no dataset that networks read together.
-  """
+  """Arrays, divided into rows that train and held-out rows."""
   trained: Rows
-  held_out: Any
+  held_out: Any  # `Rows` or `data.HeldOutBatches`.
   batch_size: int
-  seed: int
-  source: Any = None
+  seed: int  # Of the order of the rows.
+  source: Any = None  # No dataset that networks read together.
 
   def layout(self) -> Layout:
     return self.trained.layout(self.batch_size)
 
   def steps(self) -> int:
-    """Returns how many batches an epoch has."""
+    """Returns the number of batches of an epoch."""
     return -(-len(self.trained) // self.batch_size)
 
   def order(self, epoch: int) -> np.ndarray:
-    """Returns the rows of an epoch: for all networks in the same order."""
+    """Returns the rows of an epoch, in the same order for all networks."""
     return np.random.RandomState([self.seed, epoch]).permutation(
         self.trained.numbers)
 
@@ -388,9 +372,9 @@ def write_sample(directory: files.Directory, splits: list) -> list:
 
 def read_sample(directory: files.Directory, content: dict[str, Any]
                ) -> tuple[Layout, list]:
-  """Returns the `Layout` of x, and what `write_sample` wrote of each fold.
+  """Returns the `Layout` of x and the sample of each fold.
 
-  `content` is that of `search.json`.
+  `content` is the content of `search.json`.
   """
   layout = Layout((content["x"],), [
       getattr(tf, kind)(shape, tf.dtypes.as_dtype(dtype))
@@ -416,7 +400,7 @@ def read_sample(directory: files.Directory, content: dict[str, Any]
 
 
 def _join_parts(spec, parts):
-  """Returns the array of these parts; its type may not be the spec's."""
+  """Returns the array of some parts, perhaps of another type than the spec."""
   if isinstance(spec, tf.SparseTensorSpec):
     return tf.SparseTensor(*parts)
   return (tf.RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
@@ -442,8 +426,7 @@ def flat_logs(logs: Any) -> dict[str, Any]:
 
 
 class MaskReader(keras.layers.Layer):
-  """Remembers the mask of what the layer is called on: Keras passes the mask.
-  """
+  """Remembers the mask that Keras passes with the input of a call."""
 
   def __init__(self):
     super().__init__()
@@ -463,7 +446,7 @@ class Steps:
       [batches, rows of a batch]; returns the logs of the last batch.
     check: function of a list of tensors and the rows of one held-out batch;
       returns the logs.
-    check_batches: as `check`, for several batches as `train`: each call takes
+    check_batches: as `check`, for several batches as in `train`: a call takes
       less, and the trace takes more.
     predict: as `check`; returns the outputs, and the mask of each or None.
     outputs: the structure of the model's outputs, after a prediction.
@@ -490,8 +473,8 @@ class Steps:
   def trace(self) -> None:
     """Traces the other functions, in the order that needs one trace each.
 
-    TensorFlow warns of functions that are traced when they are called, and a
-    call of a `ConcreteFunction` costs a third.
+    TensorFlow warns of functions that are traced late, and a call of a
+    `ConcreteFunction` costs a third.
     """
     model = self._model
     if self._is_eager:
@@ -503,9 +486,7 @@ class Steps:
     self.predict = self.predict.get_concrete_function()
 
   def logs(self, step: str, last: Any) -> dict[str, float]:
-    """Returns what `Model.fit` shows after steps, the last of which returned
-    `last`.
-    """
+    """Returns what `Model.fit` shows after steps; the last returned `last`."""
     if not is_of_keras(self._model, step):
       # A step of a user may return what no metric has, and the other way round.
       try:
@@ -523,7 +504,7 @@ class Steps:
   def _function(self, function, layout, shape):
     """Returns a TensorFlow function of tensors and row numbers.
 
-    `function` takes a function from row numbers to a batch, and row numbers.
+    `function` takes a reader of batches, and row numbers.
     """
 
     def call(flat, numbers):

@@ -53,11 +53,11 @@ class SignedPart(NamedTuple):
   """A config, a variable, a table, a log or an output of a model.
 
   Attributes:
-    name: str, the path of a variable, or another name.
-    exact: list of what is equal in equal parts.
-    numbers: list of what is about equal; empty where `exact` tells all.
+    problem: str, what a message says of parts that differ.
+    exact: list of values that are equal in equal parts.
+    numbers: list of values that are about equal; empty if `exact` tells all.
   """
-  name: str
+  problem: str
   exact: list
   numbers: list[float]
 
@@ -66,48 +66,56 @@ class SignedPart(NamedTuple):
         self.numbers, other.numbers, _RELATIVE, _ABSOLUTE, equal_nan=True)
 
 
-class Signature(NamedTuple):
-  """A few numbers of a new model, whose variables follow from a seed.
-
-  Attributes:
-    configs: list with the `SignedPart` of the config of each layer, of the
-      model and of the optimizer; None for what has no config.
-    values: list with the `SignedPart` of each variable and each lookup table;
-      None for what each new model has differently.
-    results: dict from the name of a log or an output to its `SignedPart`, for
-      some held-out rows.
-  """
-  configs: list[SignedPart | None]
-  values: list[SignedPart | None]
-  results: dict[str, SignedPart]
+# A few numbers of a new model, whose variables follow from a seed: the configs
+# of layers, model and optimizer, variables and lookup tables, and the logs and
+# outputs for some held-out rows. Without parts that two new models of a
+# function do not have in common.
+Signature = dict[str, SignedPart]
 
 
 def sign(model: Any, batch: tuple) -> Signature:
-  """Returns the signature of a new model; the model is built, and stays as new.
+  """Returns the signature of a new model, which is built and stays as new.
 
   Args:
     model: `keras.Model`, compiled.
-    batch: `(x, y, weights)` or its beginning, of held-out rows.
+    batch: `(x, y, weights)` or the beginning, of held-out rows.
   """
   if not model.built:
     model(batch[0])
-  trainable = set(map(id, model.trainable_variables))
-  values: list[SignedPart | None] = [_sign_array(
-      variable.path, keras.ops.convert_to_numpy(variable),
-      id(variable) in trainable) for variable in model.variables]
   layers = list(models.list_layers(model))
-  values += [_sign_array(layer.name, np.array(layer.get_vocabulary(), str))
+  parts = {f"config {i}": _sign_config(name, owner) for i, (
+      name, owner) in enumerate([
+          *((f"layer {layer.name!r}", layer) for layer in layers),
+          ("model", model), ("optimizer", model.optimizer)])}
+  parts["count"] = SignedPart(
+      "it has another number of variables", [len(model.variables)], [])
+  trainable = set(map(id, model.trainable_variables))
+  values = [(variable.path.split("/")[-2:][0],
+             keras.ops.convert_to_numpy(variable), id(variable) in trainable)
+            for variable in model.variables]
+  values += [(layer.name, np.array(layer.get_vocabulary(), str))
              for layer in layers if hasattr(layer, "get_vocabulary")]
+  for i, (name, *value) in enumerate(values):
+    parts[f"value {i}"] = _sign_array(
+        f"the layer {name!r} has other values", *value)
+  for name, value in _results(model, batch).items():
+    if not isinstance(value, dict):
+      parts[name] = _sign_array(
+          f"{name} of held-out rows has other values", np.asarray(value))
+  return {name: part for name, part in parts.items() if part is not None}
+
+
+def _results(model, batch):
+  """Returns the logs and outputs for held-out rows; {} if a graph is needed."""
   results: dict[str, Any] = {}
   weights = model.get_weights()  # A call in training may change any.
   try:
     with models.kept_states(model):
-      for i, output in enumerate(keras.tree.flatten(
-          keras.Model.predict_step(model, batch[:1]))):
-        results[f"output {i + 1}"] = output
-      for i, output in enumerate(keras.tree.flatten(
-          model(batch[0], training=True))):
-        results[f"output {i + 1} in training"] = output
+      for kind, call in (
+          ("", lambda: keras.Model.predict_step(model, batch[:1])),
+          (" in training", lambda: model(batch[0], training=True))):
+        for i, output in enumerate(keras.tree.flatten(call())):
+          results[f"output {i + 1}{kind}"] = output
     with models.kept_states(model):
       model.reset_metrics()
       results |= model.test_step(batch)
@@ -115,12 +123,7 @@ def sign(model: Any, batch: tuple) -> Signature:
     pass
   finally:
     model.set_weights(weights)
-  return Signature([
-      *(_sign_config(repr(layer.name), layer) for layer in layers),
-      _sign_config("model", model), _sign_config("optimizer", model.optimizer)
-  ], values, {name: _sign_array(name, np.asarray(value))
-              for name, value in results.items()
-              if not isinstance(value, dict)})
+  return results
 
 
 def _sign_config(name, owner):
@@ -132,17 +135,18 @@ def _sign_config(name, owner):
           default=keras.saving.serialize_keras_object)))
   except Exception:  # Of a user's class.  # pylint: disable=broad-except
     return None
-  return SignedPart(name, [zlib.crc32(text.encode())], [])
+  return SignedPart(
+      f"the {name} has another config", [zlib.crc32(text.encode())], [])
 
 
-def _sign_array(name, array, *exact):
+def _sign_array(problem, array, *exact):
   exact = [*exact, list(array.shape)]
   if array.dtype.kind not in "fV":  # bfloat16 is "V".
-    return SignedPart(name, [*exact, zlib.crc32(np.ascontiguousarray(
+    return SignedPart(problem, [*exact, zlib.crc32(np.ascontiguousarray(
         array).tobytes())], [])
   values = array.astype(np.float64).reshape(-1)
   scale = 1 / max(1, values.size) ** .5
-  return SignedPart(name, exact, [
+  return SignedPart(problem, exact, [
       float(values @ np.cos(_FREQUENCY * np.arange(values.size))) * scale,
       float(np.linalg.norm(values)) * scale])
 
@@ -152,37 +156,14 @@ def common_signature(signature: Signature, other: Signature) -> Signature:
 
   A function may draw values that no seed fixes.
   """
-  return Signature(
-      _common_parts(signature.configs, other.configs),
-      _common_parts(signature.values, other.values),
-      {name: part for name, part in signature.results.items()
-       if name in other.results and part.equals(other.results[name])})
-
-
-def _common_parts(parts, others):
-  return [part if part is not None and other is not None and (
-      part.equals(other)) else None for part, other in zip(parts, others)]
+  return {name: part for name, part in signature.items()
+          if name in other and part.equals(other[name])}
 
 
 def difference(expected: Signature, signature: Signature) -> str:
   """Returns in words what differs from the model of the program, or ""."""
-  for part, own in zip(expected.configs, signature.configs):
-    if part is not None and own is not None and not part.equals(own):
-      kind = "" if part.name in ("model", "optimizer") else "layer "
-      return f"the {kind}{part.name} has another config"
-  if len(expected.values) != len(signature.values):
-    return (f"it has {len(signature.values)} variables, and "
-            f"{len(expected.values)} in the program")
-  for part, own in zip(expected.values, signature.values):
-    if part is not None and own is not None and not part.equals(own):
-      return f"the layer {part.name.split('/')[-2:][0]!r} has other values"
-  for name, part in expected.results.items():
-    own = signature.results.get(name)
-    if own is not None and not part.equals(own):
-      return f"{name} of held-out rows has other values" + "".join(
-          f": {number:.4g}, and {other:.4g} in the program"
-          for number, other in zip(own.numbers[:1], part.numbers))
-  return ""
+  return next((part.problem for name, part in expected.items()
+               if name in signature and not part.equals(signature[name])), "")
 
 
 def settings() -> dict[str, Any]:
@@ -192,7 +173,7 @@ def settings() -> dict[str, Any]:
 
 
 def set_settings(values: dict[str, Any]) -> None:
-  """Sets what `settings` returned in the program of the user."""
+  """Sets the `settings` of the user's program."""
   if values != settings():
     for name, value in values.items():
       getattr(keras.config, f"set_{name}")(value)
@@ -203,12 +184,12 @@ class SentSearch(NamedTuple):
 
   Attributes:
     functions: dict from a name to the function of a model.
-    example: `NetworkTask`, any: for what all tasks have in common.
+    example: `NetworkTask`, for all that tasks have in common.
     source: the `BatchSource` of `x`, or None for arrays.
     held_out: the `BatchSource` of `validation_data` that is too large to keep,
       or None.
     settings: dict, `settings` of the program.
-    specs: str, tells the batches of `x`; "" for arrays.
+    specs: str, `specs_of` the source.
   """
   functions: dict[str, Any]
   example: network_lib.NetworkTask
@@ -225,7 +206,7 @@ class SentSearch(NamedTuple):
         hyperparameters=worker_task.hyperparameters, copies=worker_task.copies)
 
   def by_argument(self) -> dict[str, Any]:
-    """Returns what a user gave, by the names of the arguments."""
+    """Returns the user's objects by the names of the arguments."""
     return {
         **{f"models[{name!r}]": function
            for name, function in self.functions.items()},
@@ -238,14 +219,14 @@ class WorkerTask(NamedTuple):
   """What an executor sends for a network: some hundred bytes.
 
   Attributes:
-    number: int, which of the tasks this is: workers that see the same GPUs
-      begin with different GPUs.
+    number: int, the place of the task: workers that see the same GPUs begin
+      with different GPUs.
     key: `NetworkKey`.
     directory: str, the folder of the search.
-    sent: str, the name of the sent files: another name for each call of `fit`.
+    sent: str, see `SentFiles.name`.
     hyperparameters, copies: see `NetworkTask`.
-    signed: the key of a network of the function and the trial, and the
-      `Signature` of the model that the program has built for this network.
+    signed: the key of a network of the function or trial, and the `Signature`
+      of the model that the program has built for the network.
   """
   number: int
   key: files.NetworkKey
@@ -257,10 +238,10 @@ class WorkerTask(NamedTuple):
 
 
 class _Pickler(cloudpickle.Pickler):
-  """Writes functions with what they refer to, as Dask and Ray send them.
+  """Writes functions with what they refer to, as Dask and Ray send functions.
 
-  A memmap stays in the user's own file, and an object of Keras gets what the
-  object has of the user's.
+  A memmap stays in the user's own file, and an object of Keras travels with the
+  user's classes and functions in the object.
   """
 
   def reducer_override(self, obj):
@@ -350,7 +331,7 @@ def send(directory: files.Directory, search: SentSearch, executor: Any,
          signed: dict[str, tuple[files.NetworkKey, Signature]]) -> SentFiles:
   """Writes what workers cannot make, and has a worker read the file.
 
-  `signed` is that of `SentFiles`, which gets its content before networks train.
+  `signed` may be empty until networks train; see `SentFiles`.
 
   Raises:
     TypeError: `x` or `validation_data` is a dataset; or `executor` returns
