@@ -46,10 +46,6 @@ def read_batch(name: str, batch: Any) -> tuple:
   Args:
     name: str, the argument that has all parts; "" for three arguments.
     batch: tuple or list of one to three structures of arrays.
-
-  Raises:
-    TypeError: a part has anything but arrays.
-    ValueError: `batch` is no such tuple, or the arrays cannot be used.
   """
   if not isinstance(batch, (tuple, list)) or not 1 <= len(batch) <= 3:
     raise ValueError(
@@ -77,10 +73,6 @@ def read_batch(name: str, batch: Any) -> tuple:
 
 def read(name: str, value: Any) -> Any:
   """Returns the arrays of a user, in the same structure.
-
-  Args:
-    name: str, the argument, for messages.
-    value: an array, or a nested structure of arrays.
 
   Raises:
     TypeError: there is anything but arrays.
@@ -175,14 +167,10 @@ def tensor(array: Any) -> Any:
 def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
   """Checks the names of rows and columns, where data have such names.
 
-  Args:
-    x, y, sample_weight: the arguments of the user.
-    held_out: `validation_data`, or None.
-
   Raises:
-    ValueError: held-out columns have another order or other types than those of
-      `x` or `y`, or frames and series that belong together have their rows in
-      another order.
+    ValueError: the columns of `held_out`, the `validation_data`, have another
+      order or other types than the columns of `x` or `y`, or frames and series
+      that belong together have another order of rows.
   """
   held_out_names = tuple(f"validation_data[{i}]" for i in range(3))
   frames = _find_frames((x, y, sample_weight))
@@ -212,7 +200,7 @@ def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
 
 
 def _find_frames(parts):
-  """Returns frames and series by the number of their part and their key."""
+  """Returns frames and series by the number of the part and the key."""
   return {(i, key): array for i, part in enumerate(parts)
           for key, array in name_arrays("", part).items()
           if hasattr(array, "iloc")}
@@ -252,16 +240,12 @@ def check_inputs(owner: str, model: Any, x: Any) -> None:
   """Checks that a model with several inputs takes x by the right names.
 
   Keras gives a model with a dict of inputs the arrays of another dict in the
-  order of their sorted names, also if the names differ.
-
-  Args:
-    owner: str, the function in messages.
-    model: `keras.Model`, built or not.
-    x: a structure of specs.
+  order of the sorted names, also if the names differ.
 
   Raises:
-    ValueError: `x` is a single array, has more names than the model, or has
-      text where the model takes numbers, or the other way round.
+    ValueError: `x`, a structure of specs, is a single array, has more names
+      than the model, or has text where the model takes numbers, or the other
+      way round.
   """
   first = model.layers[:1] if isinstance(model, keras.Sequential) else []
   if any(isinstance(layer.input_spec, keras.InputSpec) for layer in first) and (
@@ -305,8 +289,7 @@ def check_inputs(owner: str, model: Any, x: Any) -> None:
 def classes(y: Any) -> np.ndarray | None:
   """Returns the class of each row as int32; None where labels are no classes.
 
-  Args:
-    y: the labels: classes of shape [n] or [n, 1], or rows of probabilities.
+  Classes have the shape [n] or [n, 1], or are rows of probabilities.
   """
   if isinstance(y, (Mapping, list, tuple, tf.RaggedTensor,
                     tf.SparseTensor)) or y is None:
@@ -322,16 +305,11 @@ def classes(y: Any) -> np.ndarray | None:
 
 
 def class_weights(y: Any, class_weight: Any) -> np.ndarray:
-  """Returns the weight of each row, as `Model.fit` computes it.
+  """Returns the weight of each row, as `Model.fit` computes weights.
 
   Args:
-    y: the labels: classes of shape [n] or [n, 1], or rows of probabilities.
+    y: the labels, see `classes`.
     class_weight: dict from class to weight; a missing class weighs 1.
-
-  Raises:
-    TypeError: `class_weight` is no dict.
-    ValueError: a class is no int, a weight no number of at least 0, or `y` has
-      other labels.
   """
   if not isinstance(class_weight, Mapping):
     raise TypeError(
@@ -358,14 +336,9 @@ def class_weights(y: Any, class_weight: Any) -> np.ndarray:
 
 
 def find_not_finite(batch: tuple) -> tuple[str, np.ndarray]:
-  """Returns words about an array that has NaN or infinity, or "".
+  """Returns words about an array that has NaN or infinity, and the rows.
 
-  If several arrays have these, weights come before y, and y before x.
-
-  Returns the numbers of the rows that have these, too.
-
-  Args:
-    batch: `(x, y, weights)` of arrays, or its beginning.
+  Returns "" for finite arrays. Weights come before y, and y before x.
   """
   # A model may handle NaN in x, and a loss rarely does so in y.
   for argument, structure in reversed([*zip(_ARGUMENTS, batch)]):
@@ -396,11 +369,8 @@ def _values_of_rows(array):
 def extreme_labels(y: Any, numbers: np.ndarray) -> list[list[tuple]]:
   """Returns for each array the least and the greatest label, each with a row.
 
-  Labels that are no whole numbers are left out.
-
-  Args:
-    y: the labels: a nested structure of arrays.
-    numbers: array with the numbers of the rows to look at.
+  Arrays with labels that are no whole numbers are left out. `numbers` has the
+  rows to look at.
   """
   extremes = []
   for array in name_arrays("y", y).values():
@@ -418,7 +388,7 @@ def extreme_labels(y: Any, numbers: np.ndarray) -> list[list[tuple]]:
 
 
 def digest(structure: Any) -> str:
-  """Returns the shapes of the arrays of a structure, and a digest of them."""
+  """Returns the shapes of the arrays of a structure, and a digest."""
   named = name_arrays("", structure)
   result = hashlib.sha256()
   for name, array in sorted(named.items()):
@@ -443,7 +413,7 @@ def count_bytes(flat: list) -> int:
 
 
 def add_checksum(flat: list, checksum: int) -> int:
-  """Returns a checksum of tensors and of what came before them."""
+  """Returns a checksum of tensors and of the tensors before, by `checksum`."""
   for part in tf.nest.flatten(flat, expand_composites=True):
     checksum = zlib.crc32(
         tf.io.serialize_tensor(part).numpy() if part.dtype == tf.string else

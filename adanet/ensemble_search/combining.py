@@ -48,9 +48,10 @@ def check_combine(combine: Any) -> None:
 
 
 def digest(combine: Any) -> str:
-  """Returns what a directory records of `combine`: its name, and its code.
+  """Returns the registered name of `combine`, and a digest of the code.
 
-  The code has the functions of its module and the constants that it refers to.
+  The code includes functions of the same module and constants, wherever the
+  function refers to them.
   """
   if combine is None:
     return ""
@@ -106,11 +107,7 @@ def check_recorded(recorded: str, combine: Any) -> None:
 
 
 def registered_function(recorded: str) -> Any:
-  """Returns the registered function that a directory has recorded.
-
-  Raises:
-    ValueError: this program has registered no such function.
-  """
+  """Returns the registered function that a directory has recorded, or None."""
   if not recorded:
     return None
   name = recorded.split()[0]
@@ -127,10 +124,7 @@ def check_outputs(combine: Any, owner: str,
                   predictions: files.HeldOutPredictions) -> None:
   """Raises a ValueError if `combine` does not fit the outputs of a network.
 
-  Args:
-    combine: the user's function.
-    owner: the network's function in messages.
-    predictions: `HeldOutPredictions` of the network for some rows.
+  `predictions` has the outputs for some rows.
   """
   if any(mask is not None for mask in predictions.masks):
     raise ValueError(
@@ -191,11 +185,8 @@ def combine_predictions(
     weights: Sequence[float]) -> list:
   """Returns the outputs of an ensemble as a list of arrays.
 
-  Args:
-    combine: the user's function, or None for the weighted mean.
-    predictions: list of the `HeldOutPredictions` of networks.
-    weights: list with the weight of each network, of sum 1. Networks with the
-      weight 0 are left out.
+  Networks with the weight 0 are left out. With None for `combine`, the outputs
+  are the weighted mean.
   """
   used = [weight for weight in weights if weight]
   members = [member for member, weight in zip(predictions, weights) if weight]
@@ -240,13 +231,7 @@ class HeldOutFold(NamedTuple):
 
 def read_held_out(directory: files.Directory, members: list[dict[str, Any]],
                   combine: Any) -> list[HeldOutFold]:
-  """Returns a `HeldOutFold` for each fold of a search with an ensemble.
-
-  Args:
-    directory: `Directory` of the search.
-    members: those of ensemble.json.
-    combine: the user's function, or None.
-  """
+  """Returns a `HeldOutFold` for each fold; `members` are of ensemble.json."""
   keys = [[files.NetworkKey(*network["network"])
            for network in member["networks"]] for member in members]
   rows = directory.held_out_rows()
@@ -268,11 +253,8 @@ def combine_tensors(combine: Any, structure: Any, outputs: list[list],
                     weights: Sequence[float]) -> list:
   """Returns the outputs of a functional model, combined by Keras's layers.
 
-  Args:
-    combine: the user's function.
-    structure: that of the outputs of a network.
-    outputs: list with the `KerasTensor`s of each network.
-    weights: list with the weight of each network, of sum 1.
+  `structure` is the structure of the outputs of a network, and `outputs` has
+  the `KerasTensor`s of each network.
   """
   types = {keras.backend.standardize_dtype(tensor.dtype)
            for tensor in outputs[0]}

@@ -51,7 +51,7 @@ class DamagedFileError(ValueError):
 
 
 class Monitor(NamedTuple):
-  """By what networks and ensembles are compared.
+  """The value that compares networks and ensembles, and its best direction.
 
   Attributes:
     name: str, "val_loss" or "val_" and the name of a metric.
@@ -67,17 +67,17 @@ class Monitor(NamedTuple):
 
 
 class TrialRecord(NamedTuple):
-  """What Optuna has proposed for a network, or for the networks of all folds.
+  """A trial that Optuna has proposed for a network, or for all folds.
 
   Attributes:
-    function: str, the name that the user gave to the function.
+    function: str, the user's name of the function.
     number: int, from 1, of the trials of the function.
     iteration: int, from 0.
     hyperparameters: dict from a name to a value.
-    distributions: dict from a name to a distribution, as Optuna writes it.
+    distributions: dict from a name to a distribution in Optuna's JSON.
     attributes: dict, `user_attrs` of the trial.
-    architecture: str, digest of the model; "" if the function has pruned the
-      trial, which then has no network.
+    architecture: str, digest of the model; "" for a pruned trial, which has no
+      network.
     code: str, digest of the function.
   """
   function: str
@@ -96,7 +96,7 @@ class NetworkKey(NamedTuple):
   Attributes:
     iteration: int, from 0.
     fold: int, from 0; 0 without folds.
-    function: str, the name that the user gave to the function.
+    function: str, the user's name of the function.
     folds: int, the number of folds; 1 without folds.
     trial: int, the number of the trial, from 1; 0 for a function that takes no
       trial.
@@ -109,7 +109,7 @@ class NetworkKey(NamedTuple):
 
   @property
   def maker(self) -> str:
-    """What makes the architecture: "deep", or "deep #7" for a trial."""
+    """The function or trial that makes the architecture: "deep", "deep #7"."""
     return self.function + f" #{self.trial}" * bool(self.trial)
 
   @property
@@ -126,9 +126,7 @@ class NetworkKey(NamedTuple):
 
   @property
   def member(self) -> str:
-    """The name without the fold: "deep", "deep (2)" if trained again, or
-    "deep #7" for a trial.
-    """
+    """The name without the fold: "deep", "deep (2)" or "deep #7"."""
     return self.maker + f" ({self.iteration + 1})" * (
         self.iteration > 0 and not self.trial)
 
@@ -140,7 +138,7 @@ class NetworkKey(NamedTuple):
         f"{self.iteration}-{fold}-{self.maker}", safe=" []=,+()#")
 
   def seed(self, seed: int) -> int:
-    """Returns the seed of the network, derived from the search's seed."""
+    """Returns the network's seed, derived from the seed of the search."""
     text = f"{seed}/{self.iteration}/{self.fold}/{self.maker}"
     return zlib.crc32(text.encode()) & 0x7fffffff
 
@@ -177,12 +175,12 @@ class NetworkRecord:
   sizes: list[int] = dataclasses.field(default_factory=list)
 
   def best_value(self, monitor: str) -> float | None:
-    """Returns a log of the best epoch; None before the first has ended."""
+    """Returns a log of the best epoch; None before the first epoch ends."""
     return (self.epochs[self.best_epoch - 1][monitor] if self.best_epoch
             else None)
 
   def saved_file(self, name: str) -> str:
-    """Returns the name of a file of weights that `Folder.save` wrote."""
+    """Returns the name of a file of weights of `Folder.save`."""
     return f"{self.saved}-{name}"
 
 
@@ -190,7 +188,7 @@ class HeldOutPredictions(NamedTuple):
   """The predictions of a network for the held-out rows.
 
   Attributes:
-    structure: that of the model's outputs, with anything for each array.
+    structure: the structure of the model's outputs, with 0 for each array.
     outputs: list of arrays.
     masks: list with the mask of each output, or None.
   """
@@ -213,7 +211,7 @@ def atomic_write(path: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-  """Removes the files that a killed process has not finished."""
+  """Removes the unfinished files of a killed process."""
   for path in folder.glob(_NEW + "*"):
     path.unlink(missing_ok=True)
 
@@ -224,12 +222,7 @@ def _write_json(path, content):
 
 
 def absolute_path(directory: Any) -> str | None:
-  """Returns the argument `directory` as an absolute path, or None.
-
-  Raises:
-    TypeError: `directory` is no path.
-    ValueError: `directory` is empty, or on another file system.
-  """
+  """Returns the argument `directory` as an absolute path, or None."""
   path = checks.check_folder("directory", directory)
   if path is None:
     return None
@@ -241,7 +234,7 @@ def absolute_path(directory: Any) -> str | None:
 
 
 class Folder:
-  """The folder of a network."""
+  """The folder of a network; a damaged file raises a DamagedFileError."""
 
   def __init__(self, path: pathlib.Path):
     self.path = path
@@ -252,11 +245,7 @@ class Folder:
         " Remove its folder and call fit again, which trains the network anew.")
 
   def load(self, model: Any, name: str) -> None:
-    """Gives a model the values of a file of weights.
-
-    Raises:
-      DamagedFileError: the file cannot be read.
-    """
+    """Gives a model the values of a file of weights."""
     try:
       model.load_weights(self.path / name)
     except OSError as error:
@@ -279,7 +268,6 @@ class Folder:
     self.write_record(dataclasses.replace(record, ended=""))
 
   def write_weights(self, model: Any, name: str) -> None:
-    """Writes a file of weights."""
     # Keras looks at the end of the name.
     with atomic_write(self.path / name) as temporary:
       model.save_weights(str(temporary))
@@ -307,11 +295,7 @@ class Folder:
         path.unlink(missing_ok=True)
 
   def read_record(self) -> NetworkRecord | None:
-    """Returns the record of a network, ended or not; None without a record.
-
-    Raises:
-      DamagedFileError: the file cannot be read.
-    """
+    """Returns the record of a network, ended or not; None without a record."""
     try:
       return NetworkRecord(**json.loads((self.path / _NETWORK).read_text()))
     except FileNotFoundError:
@@ -320,15 +304,15 @@ class Folder:
       raise self._damaged(_NETWORK, error) from error
 
   def finished_record(self) -> NetworkRecord | None:
-    """Returns the record of a network that has ended; None for any other.
-
-    A network that is out of time has not ended.
-    """
+    """Returns the record of a network that needs no training, or None."""
     record = self.predicted_record()
     return None if record is None or record.ended == TIME else record
 
   def predicted_record(self) -> NetworkRecord | None:
-    """Returns the record of a network that an ensemble may have; or None."""
+    """Returns the record of a network that an ensemble may have, or None.
+
+    The network may be out of time, and train on in the next call of `fit`.
+    """
     record = self.read_record()
     return record if record is not None and record.ended and all(
         (self.path / name).exists() for name in (BEST, _PREDICTIONS)) else None
@@ -342,11 +326,7 @@ class Folder:
     return [path.stat().st_size if path.exists() else 0 for path in paths]
 
   def predictions(self) -> HeldOutPredictions:
-    """Returns the predictions for the held-out rows.
-
-    Raises:
-      DamagedFileError: the file cannot be read.
-    """
+    """Returns the predictions for the held-out rows."""
     try:
       with np.load(self.path / _PREDICTIONS) as file:
         arrays = dict(file)
@@ -392,8 +372,7 @@ class Directory:
     _write_json(self.path / name, content)
 
   def keys(self) -> list[NetworkKey]:
-    """Returns the keys of all networks that have files, in order of training.
-    """
+    """Returns the keys of all networks with files, in order of training."""
     places = {name: i for i, name in enumerate(
         (self.read() or {}).get("models", ()))}
     # A file browser may add files of its own.
@@ -408,7 +387,6 @@ class Directory:
              key.function, key.trial, key.fold))
 
   def monitor(self) -> Monitor:
-    """Returns by what the search compares."""
     return Monitor(*(self.read() or {}).get("monitor", ()))
 
   def trials(self) -> list[TrialRecord]:
@@ -416,7 +394,6 @@ class Directory:
     return [TrialRecord(*trial) for trial in self.read(_TRIALS) or ()]
 
   def write_trials(self, trials: list[TrialRecord]) -> None:
-    """Writes all trials."""
     _write_json(self.path / _TRIALS, trials)
 
   def write_held_out_rows(self, rows: list[np.ndarray | None]) -> None:
@@ -427,11 +404,7 @@ class Directory:
             rows) if numbers is not None})
 
   def held_out_rows(self) -> dict[int, np.ndarray]:
-    """Returns the numbers of the held-out rows in x by fold.
-
-    Raises:
-      DamagedFileError: the file cannot be read.
-    """
+    """Returns the numbers of the held-out rows in x by fold."""
     try:
       with np.load(self.path / _ROWS) as file:
         return {int(fold): file[fold] for fold in file}
@@ -443,11 +416,7 @@ class Directory:
 
   @contextlib.contextmanager
   def locked(self):
-    """Keeps other programs out.
-
-    Raises:
-      ValueError: another program, or another thread, has the lock.
-    """
+    """Keeps other programs and threads out."""
     name = f"directory={str(self.path)!r}"
     with contextlib.ExitStack() as stack:
       try:
@@ -463,19 +432,17 @@ class Directory:
       yield
 
   def stop(self, reason: str = "") -> None:
-    """Tells the workers of an executor to stop at their next call.
+    """Tells workers to stop at the next call, by `TIME` with the best epochs.
 
-    With `TIME` as the reason, networks write their best epochs, too. The first
-    reason stays.
+    The first reason stays.
     """
     if not self.is_stopping():
       with atomic_write(self.path / "stop") as temporary:
         temporary.write_text(reason)
 
   def is_stopping(self) -> bool:
-    """Returns whether the search was told to stop."""
     return (self.path / "stop").exists()
 
   def is_out_of_time(self) -> bool:
-    """Returns whether the search was told to stop because of `max_seconds`."""
+    """Returns whether the search stops because of `max_seconds`."""
     return self.is_stopping() and (self.path / "stop").read_text() == TIME

@@ -1,11 +1,11 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who trains what next: functions once an iteration, or trials of functions.
+"""Decides what trains next: functions once an iteration, or trials.
 
 A function that takes an argument has a space of hyperparameters. In each
 iteration, Optuna proposes trials of the function from the results of all
-earlier iterations. What is proposed is a pure function of the seed and these
-results, and is written before a network trains.
+earlier iterations. The proposals depend on the seed and the results alone, and
+are written before a network trains.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,12 +37,7 @@ def check_sampler(sampler: Any) -> None:
 
 
 def check_trials(trials: int | None, functions: dict[str, Any]) -> None:
-  """Checks the argument `trials` of `fit`.
-
-  Raises:
-    ValueError: `trials` is missing, or no function takes a trial.
-    ModuleNotFoundError: Optuna is not installed.
-  """
+  """Raises an error if `trials` does not fit, or Optuna is not installed."""
   spaces = list(filter(lambda name: has_space(functions[name]), functions))
   if spaces and trials is None:
     raise ValueError(
@@ -93,10 +88,9 @@ class Proposer:
     Args:
       directory: `Directory` of the search.
       functions: dict from a name to a function.
-      example: `NetworkTask`, for what all tasks have in common.
+      example: `NetworkTask`, for all that tasks have in common.
       folds: int, the networks of a function or a trial in an iteration.
-      sampler: function from a seed to a sampler, or None.
-      trials: int, how many trials of each function to propose.
+      sampler, trials: as in `EnsembleSearch`.
     """
     self._directory = directory
     self._functions = functions
@@ -143,13 +137,9 @@ class Proposer:
             if (trial.function, trial.iteration) == (name, iteration)]
 
   def propose(self, iteration: int) -> list[network_lib.NetworkTask]:
-    """Returns the tasks of an iteration, after its trials are recorded.
+    """Returns the tasks of an iteration, and records new trials.
 
     All networks of earlier iterations have ended.
-
-    Raises:
-      TypeError: `sampler` returns no sampler.
-      ValueError: a function fails.
     """
     for name in filter(self._has_space, self._functions):
       trials = self._trials_of(name, iteration)
@@ -219,10 +209,10 @@ class Proposer:
           self._example.arguments)
 
   def differences(self) -> list[str]:
-    """Returns in words what recorded trials are no longer.
+    """Returns in words how functions differ from the recorded trials.
 
-    A function whose code is as before makes one of its trials again, and any
-    other function all of its trials.
+    A function with the same code as before is called for its last trial, and
+    any other function for all trials.
     """
     texts: list[str] = []
     for name, function in self._functions.items():
@@ -237,7 +227,7 @@ class Proposer:
     return texts[:1]  # Each trial may have the same.
 
   def _difference(self, record, records):
-    """Returns in words how a trial differs from what it was, or ""."""
+    """Returns in words how a trial differs from its record, or ""."""
     key = files.NetworkKey(
         record.iteration, 0, record.function, trial=record.number)
     optuna = network_lib.import_optuna(key.owner)
@@ -289,11 +279,11 @@ def is_done(directory: files.Directory, iterations: list,
 
   Args:
     directory: `Directory` of the search.
-    iterations: list with the `NetworkTask`s of each iteration, or None where
-      they are not all proposed.
+    iterations: list with the tasks of each iteration; None before all are
+      proposed.
     max_members: as in `EnsembleSearch.fit`.
-    combine: the digest of the function.
-    arguments: the `CompileArguments` as JSON has them.
+    combine: str, the digest of the function.
+    arguments: dict, the JSON of the `CompileArguments`.
   """
   content, ensemble = directory.read(), directory.read(files.ENSEMBLE)
   return content is not None and ensemble is not None and (
@@ -308,10 +298,7 @@ def repeated_functions(directory: files.Directory, tasks: list, later: list
                       ) -> list[str]:
   """Returns the functions whose networks are the same in two iterations.
 
-  Args:
-    directory: `Directory`.
-    tasks: list of `NetworkTask`, of the first iteration.
-    later: list of `NetworkTask`, of the same networks of the second iteration.
+  `tasks` and `later` have the tasks of the first and of the second iteration.
   """
   are_same: dict[str, bool] = {}
   for pair in zip(tasks, later):
@@ -332,14 +319,9 @@ def repeated_functions(directory: files.Directory, tasks: list, later: list
 
 def read_study(directory: files.Directory, name: str,
                networks: Iterable[Any]) -> Any:
-  """Returns an `optuna.Study` of a function, with its networks as attributes.
+  """Returns the result of `EnsembleSearch.study`.
 
-  Args:
-    directory: `Directory` of the search.
-    name: str, the function.
-    networks: the `NetworkHistory`s of the search.
-
-  Raises: as `EnsembleSearch.study`.
+  `networks` has the `NetworkHistory`s of the search.
   """
   trials = directory.trials()
   spaces = list(dict.fromkeys(trial.function for trial in trials))
@@ -362,14 +344,9 @@ def read_study(directory: files.Directory, name: str,
 def build_study(directory: files.Directory, monitor: files.Monitor,
                 name: str, trials: list[files.TrialRecord],
                 sampler: Any = None) -> Any:
-  """Returns an `optuna.Study` in memory with trials of a function.
+  """Returns an `optuna.Study` in memory with the trials of the function `name`.
 
-  Args:
-    directory: `Directory` of the search.
-    monitor: `Monitor` by which trials are compared.
-    name: str, the function.
-    trials: list of `TrialRecord`; those of other functions are left out.
-    sampler: of the study; None for Optuna's default.
+  `sampler` is None for Optuna's default.
   """
   optuna = network_lib.import_optuna(files.NetworkKey(0, 0, name).owner)
   states = optuna.trial.TrialState
