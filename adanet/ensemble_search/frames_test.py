@@ -294,6 +294,21 @@ class FitTest(parameterized.TestCase):
        "^y has the index of x in another order"),
       ("other_rows", {"y": _Y.rename({0: 99, 1: 98})}, ValueError,
        "^y and x have 94 of 96 labels of their index in common: expected the"),
+      ("index_of_an_input", {
+          "x": {"c": _FRAME["age"]}, "y": {"a": _Y[::-1]}}, ValueError,
+       r"^y\['a'\] has the index of x\['c'\] in another order"),
+      ("index_of_labels", {
+          "x": _ARRAYS, "y": {"a": _Y, "b": _Y[::-1]}}, ValueError,
+       r"^y\['b'\] has the index of y\['a'\] in another order"),
+      ("index_of_weights", {"x": _ARRAYS, "sample_weight": _Y[::-1]},
+       ValueError, "^sample_weight has the index of y in another order"),
+      ("held_out_index", {
+          "validation_data": (_FRAME, _Y.to_numpy(), _Y[::-1])}, ValueError,
+       r"^validation_data\[2\] has the index of validation_data\[0\] in"),
+      ("names_of_labels", {
+          "y": _FRAME[["age", "rank"]],
+          "validation_data": (_FRAME, _FRAME[["rank", "age"]])}, ValueError,
+       r"^validation_data\[1\] has the columns rank, age, and y age, rank"),
       ("labels", {"y": _FRAME}, TypeError,
        "^y has columns that are no numbers"),
       ("series", {"x": dict(_FRAME)}, TypeError,
@@ -303,6 +318,15 @@ class FitTest(parameterized.TestCase):
   def test_mistakes(self, arguments, error, words):
     with self.assertRaisesRegex(error, words):
       self._fit({"all": _make_all}, **{"x": _FRAME, **arguments})
+
+  def test_labels(self):
+    """A single column may have any name, and several are one array."""
+    self._fit({"all": _make_all}, _FRAME, _Y.to_frame("a"),
+              validation_data=(_FRAME, _Y.to_frame("b")))
+    self._folder = self.create_tempdir().full_path
+    search = self._fit({"a": lambda: keras.Sequential([L.Dense(3)])},
+                       _FRAME[["age"]], pd.get_dummies(_FRAME["city"]))
+    self.assertEqual((None, 3), search.model.output.shape)
 
   def test_sequential_has_one_input(self):
     with self.assertRaisesRegex(

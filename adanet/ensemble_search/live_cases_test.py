@@ -23,7 +23,6 @@ _R = np.random.RandomState(0)
 _X = _R.randn(100, 4).astype("float32")
 _Y = _X[:, :1] * 2
 _SPARSE = "sparse_categorical_crossentropy"
-_BACK = list(range(100))[::-1]
 _from = tf.data.Dataset.from_tensor_slices
 
 
@@ -31,28 +30,6 @@ def _dense(units=1, activation=None):
   return lambda: keras.Sequential([L.Dense(
       units, activation, kernel_initializer=keras.initializers.GlorotUniform(
           1))])
-
-
-class _Frame:
-  """Stands for a data frame of pandas."""
-
-  iloc = None
-
-  def __init__(self, array, columns, index=None):
-    self._array = np.asarray(array)
-    self.columns = columns
-    self.dtypes = [self._array.dtype]
-    self.index = range(len(array)) if index is None else index
-
-  def __array__(self, dtype=None, copy=None):
-    return self._array if dtype is None else self._array.astype(dtype)
-
-
-class _Column(_Frame):
-
-  def __init__(self, array, index=None):
-    super().__init__(array, None, index)
-    del self.columns
 
 
 class _Batches(keras.utils.PyDataset):
@@ -530,11 +507,6 @@ make = lambda: keras.Sequential([
     self.assertNotEqual(curves[0][0]["loss"], curves[2][0]["loss"])
 
   @level.gate
-  def test_07_frames_of_labels(self):
-    y = _Frame(np.eye(3, dtype=bool)[np.arange(100) % 3], ["a", "b", "c"])
-    search = self._fit(_dense(3, "softmax"), "categorical_crossentropy", _X, y)
-    self.assertEqual((None, 3), search.model.output.shape)
-
   @parameterized.parameters(level.first([
       "lr[0.1]", "units=[8, 8]", "a\\b", "50%", "ä é"]))
   def test_08_names_of_directories(self, name):
@@ -660,38 +632,6 @@ make = lambda: keras.Sequential([
     model = self._of_several(models)
     for ending in (".h5", ".keras"):
       self._reloaded(model, ending, compile=False)
-
-  @level.gate
-  def test_18_other_columns_and_index(self):
-    frame = _Frame(_X, ["a", "b", "c", "d"])
-    with self.assertRaisesRegex(ValueError, r"^validation_data\[0\] has the "
-                                "columns d, c, b, a, and x a, b, c, d"):
-      self._fit(_dense(), "mse", frame, _Y, validation_data=(
-          _Frame(_X[:, ::-1], ["d", "c", "b", "a"]), _Y))
-    with self.assertRaisesRegex(ValueError, "^y has the index of x in another"):
-      self._fit(_dense(), "mse", frame, _Column(
-          _Y[:, 0], list(range(100))[::-1]))
-    self._fit(_dense(), "mse", frame, _Column(_Y[:, 0]))
-    self._fit(_dense(), "mse", _X, _Frame(_Y, ["a"]),
-              validation_data=(_X, _Frame(_Y, ["b"])))
-
-  @parameterized.named_parameters(
-      ("labels", _X, {"a": _Column(_Y[:, 0]), "b": _Column(_Y[:, 0], _BACK)},
-       {}, r"^y\['b'\] has the index of y\['a'\] in another order"),
-      ("inputs", {"c": _Column(_X[:, 0])}, {"a": _Column(_Y[:, 0], _BACK)}, {},
-       r"^y\['a'\] has the index of x\['c'\] in another order"),
-      ("weights", _X, _Column(_Y[:, 0]), {
-          "sample_weight": _Column(_Y[:, 0], _BACK)},
-       "^sample_weight has the index of y in another order"),
-      ("held_out_weights", _X, _Y, {"validation_data": (
-          _Frame(_X, "abcd"), _Y, _Column(_Y[:, 0], _BACK))},
-       r"^validation_data\[2\] has the index of validation_data\[0\] in"),
-      ("columns", _X, _Frame(_X, "abcd"), {
-          "validation_data": (_X, _Frame(_X, "dcba"))},
-       r"^validation_data\[1\] has the columns d, c, b, a, and y a, b, c, d"))
-  def test_18_frames_in_structures(self, x, y, fit, expected):
-    with self.assertRaisesRegex(ValueError, expected):
-      self._fit(_dense(), "mse", x, y, **fit)
 
   @parameterized.parameters(
       (lambda: np.array(["a", "b"] * 50), "^x has text, .* tf.constant"),
