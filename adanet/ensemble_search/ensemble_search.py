@@ -309,8 +309,7 @@ class EnsembleSearch:
             name: models_lib.digest_argument(getattr(self._arguments, name))
             for name in ("loss", "loss_weights", "optimizer")}, **{
                 f"models[{name!r}]": "trials"
-                for name, function in self._models.items()
-                if proposals.has_space(function)})
+                for name in proposals.list_spaces(self._models)})
     example = network_lib.NetworkTask(
         files.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
         callbacks, epochs, patience, compared)

@@ -245,7 +245,8 @@ class FoldsTest(parameterized.TestCase):
         for patch in (mock.patch.object(rows_lib.Steps, "trace", count),
                       mock.patch.object(os, "sched_getaffinity", lambda _: {0}),
                       *(() if lends else [mock.patch.object(
-                          network_lib.KeptNetworks, "borrow", lambda *_: None)])):
+                          network_lib.KeptNetworks, "borrow",
+                          lambda *_: None)])):
           exits.enter_context(patch)
         search = ensemble_search.EnsembleSearch(**{**dict(
             models={"line": _make(inner)}, loss=_SPARSE, seed=1,

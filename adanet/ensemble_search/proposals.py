@@ -38,24 +38,24 @@ def check_sampler(sampler: Any) -> None:
 
 def check_trials(trials: int | None, functions: dict[str, Any]) -> None:
   """Raises an error if `trials` does not fit, or Optuna is not installed."""
-  spaces = list(filter(lambda name: has_space(functions[name]), functions))
+  spaces = list_spaces(functions)
   if spaces and trials is None:
     raise ValueError(
-        f"trials=None: {files.NetworkKey(0, 0, spaces[0]).owner} takes an "
-        "argument, a trial of Optuna: expected the number of trials of an "
-        "iteration, such as 8. Give the argument a default value if the "
-        "function takes no trial.")
+        f"trials=None: models[{spaces[0]!r}] takes an argument, a trial of "
+        "Optuna: expected the number of trials of an iteration, such as 8. "
+        "Give the argument a default value if the function takes no trial.")
   if trials is not None and not spaces:
     raise ValueError(
         f"trials={trials}: expected None, because no function in models takes "
         "a trial of Optuna as its argument, such as def make(trial).")
   if spaces:
-    network_lib.import_optuna(files.NetworkKey(0, 0, spaces[0]).owner)
+    network_lib.import_optuna(f"models[{spaces[0]!r}]")
 
 
-def has_space(function: Any) -> bool:
-  """Returns whether a function takes a trial."""
-  return models_lib.count_arguments(function) > 0
+def list_spaces(functions: dict[str, Any]) -> list[str]:
+  """Returns the names of the functions that take a trial."""
+  return [name for name, function in functions.items()
+          if models_lib.count_arguments(function)]
 
 
 def sampler_seed(seed: int, iteration: int, function: str) -> int:
@@ -94,6 +94,7 @@ class Proposer:
     """
     self._directory = directory
     self._functions = functions
+    self._spaces = list_spaces(functions)
     self._example = example
     self._folds = folds
     self._sampler = sampler
@@ -114,13 +115,13 @@ class Proposer:
 
   def tasks_of_functions(self, iteration: int) -> list[network_lib.NetworkTask]:
     """Returns the tasks of functions that take no trial."""
-    return [task for name, function in self._functions.items()
-            if not has_space(function) for task in self._tasks(iteration, name)]
+    return [task for name in self._functions if name not in self._spaces
+            for task in self._tasks(iteration, name)]
 
   def recorded(self, iteration: int) -> list[network_lib.NetworkTask] | None:
     """Returns the tasks of an iteration; None before all are proposed."""
     tasks = self.tasks_of_functions(iteration)
-    for name in filter(self._has_space, self._functions):
+    for name in self._spaces:
       trials = self._trials_of(name, iteration)
       if not trials:
         return None
@@ -128,9 +129,6 @@ class Proposer:
         if trial.architecture:
           tasks += self._tasks(iteration, name, trial)
     return tasks
-
-  def _has_space(self, name):
-    return has_space(self._functions[name])
 
   def _trials_of(self, name, iteration):
     return [trial for trial in self._recorded
@@ -141,7 +139,7 @@ class Proposer:
 
     All networks of earlier iterations have ended.
     """
-    for name in filter(self._has_space, self._functions):
+    for name in self._spaces:
       trials = self._trials_of(name, iteration)
       if not trials:
         self._recorded += self._ask(name, iteration)
@@ -154,7 +152,7 @@ class Proposer:
 
   def _ask(self, name, iteration):
     """Returns the `TrialRecord`s that Optuna proposes for an iteration."""
-    optuna = network_lib.import_optuna(files.NetworkKey(0, 0, name).owner)
+    optuna = network_lib.import_optuna(f"models[{name!r}]")
     seed = sampler_seed(self._example.seed, iteration, name)
     with _quiet(optuna):
       study = build_study(
@@ -215,15 +213,14 @@ class Proposer:
     any other function for all trials.
     """
     texts: list[str] = []
-    for name, function in self._functions.items():
+    for name in self._spaces:
       records = [record for record in self._recorded
                  if record.function == name and record.architecture]
-      if records and has_space(function):
-        code = models_lib.digest_code(function)
-        texts += filter(None, (
-            self._difference(record, records) for record in [
-                record for record in records if record.code != code
-            ] or records[-1:]))
+      code = models_lib.digest_code(self._functions[name])
+      texts += filter(None, (
+          self._difference(record, records) for record in [
+              record for record in records if record.code != code
+          ] or records[-1:]))
     return texts[:1]  # Each trial may have the same.
 
   def _difference(self, record, records):
@@ -348,7 +345,7 @@ def build_study(directory: files.Directory, monitor: files.Monitor,
 
   `sampler` is None for Optuna's default.
   """
-  optuna = network_lib.import_optuna(files.NetworkKey(0, 0, name).owner)
+  optuna = network_lib.import_optuna(f"models[{name!r}]")
   states = optuna.trial.TrialState
   values = {}
   for member in (directory.read(files.ENSEMBLE) or {"members": []})["members"]:
