@@ -40,7 +40,8 @@ _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
 _TRIALS, _ROWS = "trials.json", "rows.npz"
-#: Why a network ended. After `TIME`, the next call of `fit` trains it on.
+#: Why a network ended, by `Network.end_check`. After `TIME`, the next call of
+#: `fit` trains the network on.
 PATIENCE, EPOCHS, CALLBACK, TIME = (
     "no better", "all epochs", "by a callback", "out of time")
 _NEW = "new-"  # Begins the name of a file that is being written.
