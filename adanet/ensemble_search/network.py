@@ -13,7 +13,6 @@ model of Keras's own layers. Any other model is traced again.
 """
 
 from collections.abc import Callable
-import contextlib
 import functools
 import time
 from typing import Any, NamedTuple
@@ -143,11 +142,7 @@ class Network:
       for layout in self.layouts:
         arrays.check_inputs(
             task.owner, self.model, layout.pack(layout.specs)[0])
-      self._renew_steps()
-      with self._named_errors():
-        self.steps.build()
-        if task.callbacks is None:
-          self.steps.trace()
+      self._trace(task.callbacks is None)
     # What a new model has beside its own variables.
     self._new_values = [
         (variable, keras.ops.convert_to_numpy(variable)) for variable in (
@@ -157,21 +152,17 @@ class Network:
   def trace(self) -> None:
     """Traces a model that callbacks may have changed."""
     if self.task.callbacks is not None:
-      self._renew_steps()
-      with rows_lib.scope(self.device), self.task.seeded(), (
-          self._named_errors()):
-        self.steps.build()
-        self.steps.trace()
+      with rows_lib.scope(self.device), self.task.seeded():
+        self._trace(True)
 
-  def _renew_steps(self):
+  def _trace(self, traces_all):
+    """Makes the steps, and traces all steps or only the check."""
     self.steps = rows_lib.Steps(
         self.model, *self.layouts, self.task.key.seed(self.task.seed))
-
-  @contextlib.contextmanager
-  def _named_errors(self):
-    """Names the model in errors of a trace."""
     try:
-      yield
+      self.steps.build()
+      if traces_all:
+        self.steps.trace()
     except Exception as error:
       owner = self.task.owner if len(self.layouts[0].structure) > 1 else (
           f"y=None, and {self.task.owner} needs labels")
