@@ -15,10 +15,10 @@ import warnings
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
-from adanet.ensemble_search import data as data_lib
 from adanet.testing import keras_callbacks
 from adanet.testing import keras_kinds
 from adanet.testing import level

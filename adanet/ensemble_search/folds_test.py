@@ -10,11 +10,12 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
-from adanet.ensemble_search import data as data_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
@@ -97,7 +98,8 @@ class FoldsTest(parameterized.TestCase):
     search.fit(_X, _CLASSES, sample_weight=weights, epochs=2, folds=2,
                verbose=0)
     history = search.history
-    data = data_lib.split_data(_X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
+    data = data_lib.split_data(
+        _X, _CLASSES, 32, None, .2, weights, None, 2, 1)[0]
     rows = np.concatenate([fold.held_out.numbers for fold in data])
     mean = 0
     self.assertLen(history.members, 2)
@@ -256,6 +258,31 @@ class FoldsTest(parameterized.TestCase):
     self.assertEqual(*figures)
     # With one core, one network trains, one waits, and two borrow.
     self.assertEqual([2 if is_lent else 4, 4], traced)
+
+  @mock.patch.object(network_lib, "_MAX_PARAMETERS", 10)
+  def test_networks_that_are_kept_share_a_budget(self):
+    def stand_in(name, parameters):
+      network = mock.Mock(device=None, config="")
+      network.task = network_lib.NetworkTask(
+          files.NetworkKey(0, 0, name), None, None, 1)
+      network.layouts = (1, 1)
+      network.model.count_params.return_value = parameters
+      return network
+
+    split = mock.Mock()
+    split.layout.return_value = split.held_out.layout.return_value = 1
+    kept = network_lib.KeptNetworks()
+    first, ended = stand_in("a", 6), stand_in("c", 4)
+    kept.add_new(first)
+    kept.add_new(stand_in("b", 5))  # Has no room.
+    kept.add_ended("group", ended)
+    self.assertTrue(kept.may_train_on("GPU:0", files.NetworkKey(0, 0, "b")))
+    self.assertFalse(kept.may_train_on("GPU:0", first.task.key))
+    kept.add_ended("group", stand_in("d", 1))  # The first one goes.
+    self.assertIs(first, kept.build("group", first.task, split, None))
+    lent = kept.borrow("group", first.task, split, None)
+    self.assertEqual(1, lent.model.count_params())
+    self.assertIsNone(kept.borrow("group", first.task, split, None))
 
   def test_one_trace_of_a_step(self):
     traced = []
