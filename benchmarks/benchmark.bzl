@@ -1,65 +1,48 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A macro for benchmarks, each a small program that answers one question."""
+"""A macro for the benchmarks that compare placement with AdaNet's."""
 
 load("//tools/build_defs:python.bzl", "py_binary", "py_library")
-load("//tools/build_defs:tensorflow_versions.bzl", "tf1_15_binary", "tf2_15_binary")
+load("//tools/build_defs:tensorflow_versions.bzl", "tf2_15_binary")
 
-_BINARIES = {
-    "tf1_15": tf1_15_binary,
-    "tf2_15": tf2_15_binary,
-}
-
-def benchmark(
-        name,
-        others = ["tf2_15"],
-        peer = "//third_party/py:adanet_peer",
-        deps = [],
-        program_deps = []):
+def benchmark(name):
     """Declares the program <name>, which measures all sides and reports.
 
-    It runs some of the sides as <name>_<version>, the same program on another
-    version of TensorFlow. Not part of //..., which would fetch that version.
+    It runs the sides on TensorFlow 2.15 as <name>_tf2_15, the same program. Not
+    part of //..., which would fetch that version.
 
     Args:
       name: its name; the program is <name>.py.
-      others: the other versions: "tf2_15", "tf1_15".
-      peer: the AdaNet that it compares this project with, as data.
-      deps: those that not every benchmark needs.
-      program_deps: those that only the program needs: tests do not fetch them.
     """
     py_library(
         name = "_" + name,
         srcs = [name + ".py"],
         deps = [
             ":program",
-            ":timing",
             "//adanet/distributed:placement",
             "//adanet/distributed/plan",
             "//adanet/tf_compat",
             "//third_party/py:tensorflow",
-        ] + deps,
+        ],
     )
     py_binary(
         name = "_{}_side".format(name),
         srcs = [name + ".py"],
-        data = [peer],
+        data = ["//third_party/py:adanet_peer"],
         main = name + ".py",
         tags = ["manual"],
         deps = [":_" + name],
     )
-    for version in others:
-        _BINARIES[version](
-            name = "{}_{}".format(name, version),
-            binary = ":_{}_side".format(name),
-            tags = ["manual"],
-        )
+    tf2_15_binary(
+        name = name + "_tf2_15",
+        binary = ":_{}_side".format(name),
+        tags = ["manual"],
+    )
     py_binary(
         name = name,
         srcs = [name + ".py"],
-        data = [":{}_{}".format(name, version) for version in others],
+        data = [":{}_tf2_15".format(name)],
         main = name + ".py",
         tags = ["manual"],
-        visibility = ["//visibility:public"],
-        deps = [":_" + name] + program_deps,
+        deps = [":_" + name],
     )

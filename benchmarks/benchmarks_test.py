@@ -1,35 +1,24 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the benchmarks refuse to measure something wrong.
+"""Tests that the benchmarks refuse to measure something wrong, and report.
 
-.ci/run runs the benchmarks themselves. No test times anything.
+tools/release_test runs the benchmarks themselves. No test times anything.
 """
 
 import collections
 import contextlib
-import os
-import subprocess
-import sys
 import types
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from adanet import tf_compat
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
 from adanet.testing import level
-from adanet.testing import processes
-from benchmarks import adanet_cluster
-from benchmarks import balance
 from benchmarks import claims
-from benchmarks import cluster
-from benchmarks import executor
+from benchmarks import ensemble_search
 from benchmarks import program
 from benchmarks import scope
-from benchmarks import timing
-from benchmarks import value_phases
-import numpy as np
 
 
 class _Nowhere(placement.RoundRobinStrategy):
@@ -45,37 +34,9 @@ class _OthersServers(placement.RoundRobinStrategy):
         num_subnetworks, (subnetwork_index + 1) % num_subnetworks)
 
 
-# It fails when it reads a line, and does not end otherwise.
-_FAILS = """
-import os, sys
-print(os.getpid(), flush=True)
-sys.stdin.readline()
-sys.stderr.write("wrong")
-sys.stderr.flush()
-os._exit(7)
-"""
-
-# It takes time of a processor, in a child too, and ends when it reads a line.
-_BURNS = """
-import subprocess, sys, time
-if sys.argv[1:]:
-  child = subprocess.Popen([sys.executable, "-c", sys.argv[1]],
-                           stdin=sys.stdin)
-while time.process_time() < .3:
-  pass
-if sys.argv[1:]:
-  child.wait()
-else:
-  sys.stdin.readline()
-"""
-
-
-def _answers(**num_ops):
-  """Returns answers of tasks with a step in 2 s, and a bare one in 1 s."""
-  return {
-      name: {"num_ops": num_ops.get(name.replace(":", ""), count),
-             "turns": [[2., 1.] for _ in range(3)]}
-      for name, count in zip(cluster.TRAINERS, (3, 2, 1))}
+def _side(side, cost):
+  return {"side": side, "versions": {"adanet": side, "TensorFlow": "2"},
+          "rows": [{"what": "entry", "ps": 10000, "cost": cost}]}
 
 
 class BenchmarksTest(parameterized.TestCase):
@@ -94,177 +55,56 @@ class BenchmarksTest(parameterized.TestCase):
       with self.assertRaises(program.CheckError):
         claims.measure(placement, num_turns=2)
 
-  def test_rows_of_steps(self):
-    answers = _answers()
-    # It is the slowest in this turn.
-    answers["worker:1"]["turns"][1] = [1., 4.]
-    rows = cluster.rows_of_steps(answers)
-    self.assertEqual([2., 2., 2.], [row["ratio"] for row in rows])
-    self.assertEqual(
-        ["step of chief:0, 3 ensembles", "step of worker:0, 2 subnetworks",
-         "step of worker:1, 1 subnetwork"], [row["what"] for row in rows])
-    answers["worker:1"]["turns"][2] = [1., 4.]
-    self.assertEqual(
-        [.5, 2., .25], [row["ratio"] for row in cluster.rows_of_steps(answers)])
-
-  def test_refuses_steps_of_others_and_turns_without_a_step(self):
-    with self.assertRaisesRegex(program.CheckError, "train ops"):
-      cluster.rows_of_steps(_answers(worker1=2))
-    answers = _answers()
-    answers["worker:0"]["turns"][2][1] = None
-    with self.assertRaisesRegex(program.CheckError, "no step in turn 2"):
-      cluster.rows_of_steps(answers)
-
-  def test_rows_of_a_balance(self):
-    case = balance.Case(5, 2, (1, 2, 4), least=1.7)
-    planned = 100 * (7 + 7 / 3) / 5 * case.unit_secs
-    row = balance.row(case, 100, [
-        (balance.Timed(planned * ours, [], []), balance.Timed(others, [], []))
-        for ours, others in ((1.2, 400.), (1.1, 200.), (1., 100.))])
-    self.assertAlmostEqual(.1, row["deviation"])
-    self.assertAlmostEqual(planned * 1.1 / 200., row["ratio"])
-    self.assertAlmostEqual(4 / (28 / 15), row["planned_speedup"])
-    self.assertAlmostEqual(planned, row["planned_secs"])
-    other_planned = 100 * 4 * case.unit_secs
-    self.assertAlmostEqual(200. / other_planned - 1, row["other_deviation"])
-    self.assertEqual(
-        {"ratio": 1 / 1.7, "deviation": .15, "other_deviation": .15},
-        row["limits"])
-    self.assertEqual(
-        [row["ratio"], row["deviation"], row["other_deviation"]],
-        [bar.measured for bar in balance.bars([row])])
-
-  def test_row_of_a_balance_with_an_evaluator(self):
-    case = balance.Case(2, 1, (1, 2), num_eval_steps=5)
-    unit = case.unit_secs
-    timed = balance.Timed(9., [30 * unit, 10 * unit], [2 * unit, 4 * unit])
-    row = balance.row(case, 10, [(timed, timed)])
-    # Each has half of 10 steps of 4 units, or of 5 of 1 unit.
-    self.assertAlmostEqual(1.5, row["training"])
-    self.assertAlmostEqual(1.6, row["evaluation"])
-    self.assertEqual([1.5, 1.6], [
-        round(bar.measured, 6) for bar in balance.bars([row])[3:]])
-
-  def test_rows_of_an_executor(self):
-    recorder = executor.Recorder(None)
-    recorder.began, recorder.ended = [0., 1., 9., 9.], [5., 3., 12., 11.]
-    rows = [
-        executor.row_of_steps([(1., 1.), (1.2, 1.), (4., 2.)]),
-        executor.row_of_iteration(8, 4, 10., 30.),
-        executor.row_of_passes(3, 2, {11: 10, 12: 20}),
-        executor.row_of_driver(2, recorder),
-        executor.row_of_bytes(50000),
-    ]
-    for expected, row, bar in zip(
-        (1.2, 4 / 3, 20 / 15, 4 / 2.1, .5), rows, executor.bars(rows)):
-      self.assertAlmostEqual(expected, row["ratio"])
-      self.assertEqual(row["ratio"], bar.measured)
-    self.assertEqual(
-        [1 / .95, 1 / .85, 1.25, 1., 1.],
-        [bar.limit for bar in executor.bars(rows)])
-
-  def test_rows_of_clusters(self):
-    size = executor.Size(2, 2, (8, 1), 8, 100, .06, (), 2, 2)
-    ours, theirs = executor.rows_of_clusters(
-        size, 50., {"secs": 40., "ensemble_steps": 75}, 160.)
-    self.assertEqual([2.5, 2.], [ours["ratio"], theirs["ratio"]])
-    self.assertEqual(theirs["against"], ours["against"])
-    self.assertEqual(
-        ours["what"] + ", AdaNet 0.8.0 on TensorFlow 1.15", theirs["what"])
-    self.assertEqual(
-        "4.00x as fast as 1 worker, 40.0 s, ensembles 75 of 100 steps",
-        theirs["figure"])
-    self.assertEmpty(executor.bars([ours, theirs]))
-
-  @parameterized.parameters(
-      ({}, (3., 4)), ({"subnetwork_t0_b": 9}, "candidates took"),
-      ({"subnetwork_t0_c": 10}, "candidates took"),
-      ({"ensemble_t0_c": 9}, "3 ensembles"))
-  def test_iteration_of_a_chief_of_adanet(self, more, expected):
-    steps = {
-        "subnetwork_t0_a": 10, "subnetwork_t0_b": 10, "ensemble_t0_a": 7,
-        "ensemble_t0_b": 4, **more}
-    arguments = (5., 8., {
-        f"adanet/iteration_0/{name}/step": count
-        for name, count in steps.items()
-    }, {"num_candidates": 2, "num_steps": 10})
-    if isinstance(expected, tuple):
-      self.assertEqual(expected, adanet_cluster.check_iteration(*arguments))
-    else:
-      with self.assertRaisesRegex(program.CheckError, expected):
-        adanet_cluster.check_iteration(*arguments)
-
-  def test_ends_tasks_that_fail(self):
-    with self.assertRaisesRegex(program.CheckError, "ended with 7: wrong"):
-      with cluster.Tasks(
-          [sys.executable, "-c", _FAILS], dict(os.environ)) as tasks:
-        pids = [int(tasks.read(name)) for name in tasks.names]
-        tasks.write("worker:1", "")
-        tasks.wait(cluster.TRAINERS)
-    for pid in pids:
-      with self.assertRaises(ProcessLookupError):
-        os.kill(pid, 0)
-
   @parameterized.parameters(
       ([(2., 1.), (6., 2.), (12., 3.)], (6., 3.)),
       ([(1., 1.), (2., 1.), (3., 1.), (100., 1.)], (2.5, 2.5)))
   def test_medians(self, turns, medians):
-    self.assertEqual(medians, timing.summary(turns))
+    self.assertEqual(medians, scope.summarize(turns))
 
-  @level.gate
-  def test_cpu_of_a_tree(self):
-    before = timing.tree_cpu_secs()
-    with subprocess.Popen([sys.executable, "-c", _BURNS, _BURNS],
-                          stdin=subprocess.PIPE) as burning:
-      processes.wait_until(
-          lambda: timing.tree_cpu_secs() - before > .55, "both burn")
-      burning.communicate(b"\n")
-    self.assertGreater(timing.tree_cpu_secs() - before, .55)
+  def test_writes_its_part_of_the_readme(self):
+    benchmark = types.SimpleNamespace(
+        CASES=("what", "ps"), CELL="{cost:.1f} us",
+        bars=lambda rows: [program.Bar("cost", rows[0]["cost"], 1.5)])
+    text = program.report(benchmark, "scope", "today", {
+        "a 1": _side("ours", 1.5), "a 2": _side("ours", 1.6),
+        "b": _side("peer", 9.)})
+    begin, end = (
+        "<!-- scope --update_readme writes from here: -->\n",
+        "<!-- to here, scope. -->\n")
+    readme = self.create_tempfile(
+        content=f"before\n{begin}old\n{end}after\n").full_path
+    program.write(text, "scope", readme)
+    with open(readme, encoding="utf-8") as f:
+      lines = f.read().splitlines()
+    self.assertEqual(["before", begin[:-1]], lines[:2])
+    self.assertEqual([end[:-1], "after"], lines[-2:])
+    self.assertIn("| entry | 10,000 | 1.5 us | 1.6 us | 9.0 us |", lines)
+    self.assertIn("| cost | a 1  | 1.5      | 1.5     | reached |", lines)
+    self.assertIn("| cost | a 2  | 1.6      | 1.5     | MISSED  |", lines)
+    self.assertLen([line for line in lines if line.startswith("| cost")], 2)
+    with self.assertRaisesRegex(program.CheckError, "claims"):
+      program.write(text, "claims", readme)
 
+  @parameterized.parameters(level.first(["diabetes", "digits", "cancer"]))
+  def test_rows_of_a_task(self, name):
+    task, other = (ensemble_search.Task(name, seed, 1) for seed in (0, 1))
+    x, y, held_out = task.divide()
+    sizes = [len(part) for part in (y, held_out[1], task.test[1])]
+    for part, size in zip((.64, .16, .2), sizes):
+      self.assertAlmostEqual(part, size / sum(sizes), delta=.01)
+    self.assertEqual(sizes, [len(x), len(held_out[0]), len(task.test[0])])
+    self.assertNotEqual(task.x.tolist(), other.x.tolist())
 
-class PhasesTest(absltest.TestCase):
-  """The phases of an iteration. They make sessions: no test forks here."""
-
-  def setUp(self):
-    super().setUp()
-    self._now = 0.
-    self._clock = value_phases.PhaseClock(lambda: self._now)
-
-  def test_a_phase_is_without_those_inside_of_it(self):
-    self._now = 5.
-    with self._clock.phase("a"):
-      self._now += 1.
-      with self._clock.phase("b"):
-        self._now += 2.
-        with self._clock.phase("a"):
-          self._now += 4.
-        self._now += 8.
-      self._now += 16.
-    self._now += 32.
-    self.assertEqual({"a": 21., "b": 10.}, self._clock.secs)
-
-  def _tick(self, secs):
-    self._now += secs
-    return np.float32(secs)
-
-  def test_first_and_later_runs(self):
-    v1 = tf_compat.v1
-    run = v1.Session.run
-    with v1.Graph().as_default(), value_phases.clocks(self._clock):
-      short, long = [
-          v1.py_func(lambda secs=secs: self._tick(secs), [], v1.float32)
-          for secs in (1., 2.)]
-      with v1.Session() as session:
-        mixed = {None: long, "a": []}
-        for fetches in short, mixed, short, short, mixed:
-          session.run(fetches)
-        call = session.make_callable(short)
-        for _ in range(3):
-          call()
+  def test_table_of_searches(self):
+    runs = {
+        name: {(task, seed): (loss * (1 + seed), 2 * loss)
+               for task in ensemble_search.TASKS for seed in range(2)}
+        for name, loss in (("first", .5), ("second", .2))}
+    table = ensemble_search.build_table(runs)
     self.assertEqual(
-        {value_phases.FIRST_RUNS: 1 + 2 + 1,
-         value_phases.LATER_RUNS: 1 + 1 + 2 + 1 + 1}, self._clock.secs)
-    self.assertIs(run, v1.Session.run)
+        [["first", "second"], *[["0.750", "0.300"]] * 3, ["1.00", "0.40"],
+         ["1.00", "0.40"], ["1.0", "0.4"]],
+        [list(column.cells) for column in table.columns])
 
 
 if __name__ == "__main__":

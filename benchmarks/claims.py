@@ -18,7 +18,6 @@ from benchmarks import program
 CASES = ("strategy", "swept", "workers", "ps", "subnetworks")
 CELL = ("speedup {speedup}, fetches {fetches}, memory {memory:.2f}, stale "
         "{stale:.1f}")
-FIGURES = ("speedup", "fetches", "memory", "stale")
 
 _NUM_VARIABLES = 128  # Of a subnetwork; enough for each of its servers.
 _NUM_UPDATES = 400  # Of a subnetwork, simulated.

@@ -5,21 +5,26 @@
 Entering it, in clusters of 12 to 10,000 parameter servers, and building a graph
 of 5,000 ops inside it. A first entry is of a subnetwork that was not entered
 before.
+
+Absolute times are unreliable on a machine that does other things too. So the
+scope and the bare function take turns, each turn gives a ratio, and the median
+of the ratios is the result. Times are CPU times of this process.
 """
 
 import functools
 import gc
 import hashlib
 import itertools
+import statistics
 import sys
 import time
+import timeit
+from typing import NamedTuple
 
 from benchmarks import program
-from benchmarks import timing
 
 CASES = ("what", "ps", "subnetworks")
 CELL = "{ratio:.2f}x, {microseconds:,.0f} us"
-FIGURES = ("ratio",)
 
 _LIMITS = {"first entry": 1.6, "entry": 1.25, "graph": 1.05}
 
@@ -31,6 +36,62 @@ _NUM_OPS = 5000
 _OPS_A_VARIABLE = 4  # Its initial value, itself, its assignment and its read.
 # A network has few variables; an optimizer's slots are variables only.
 _NUM_VARIABLES = (100, _NUM_OPS // _OPS_A_VARIABLE)
+
+_MIN_TURN_SECS = .005
+_WARM_UP_SECS = 1.
+
+
+class Timing(NamedTuple):
+  """The medians of the turns: seconds of a call, and the ratio of the two."""
+  secs: float
+  ratio: float
+
+
+def summarize(turns):
+  """Returns the `Timing` of a list of pairs of times, in seconds."""
+  return Timing(statistics.median(secs for secs, _ in turns),
+                statistics.median(secs / baseline for secs, baseline in turns))
+
+
+def _take_turns(functions, num_turns):
+  """Returns the `Timing` of the first of two functions against the second.
+
+  Args:
+    functions: pair of functions; each returns the seconds of a call.
+    num_turns: int, at least 2.
+  """
+  turns = []
+  for turn in range(num_turns):
+    # The second of the two finds warmer caches and more memory in use.
+    order = (0, 1) if turn % 2 else (1, 0)
+    secs = {i: functions[i]() for i in order}
+    turns.append((secs[0], secs[1]))
+  return summarize(turns)
+
+
+def _time_statements(statements, names, num_turns):
+  """Returns the `Timing` of the first of two statements against the second.
+
+  Args:
+    statements: pair of str.
+    names: dict, the names that both use.
+    num_turns: int, at least 2.
+  """
+  functions = []
+  for code in statements:
+    timer = timeit.Timer(code, timer=time.process_time, globals=names)
+    number = 1
+    while timer.timeit(number) < _MIN_TURN_SECS:
+      number *= 2
+    functions.append(lambda t=timer, n=number: t.timeit(n) / n)
+  return _take_turns(functions, num_turns)
+
+
+def _warm_up():
+  """Keeps the processor busy for a while; an idle processor is slow at first."""
+  end = time.monotonic() + _WARM_UP_SECS
+  while time.monotonic() < end:
+    pass
 
 
 def _bare(op):
@@ -89,6 +150,7 @@ def measure(placement, num_turns):
   from adanet import tf_compat  # pylint: disable=g-import-not-at-top
   v1 = tf_compat.v1
   rows = []
+  _warm_up()
 
   def add(kind, what, size, time_scope):
     num_ps, k = size
@@ -108,8 +170,8 @@ def measure(placement, num_turns):
 
   def time_entry(scope, _):
     with v1.Graph().as_default():
-      return timing.in_turns(
-          "with scope(): pass", "with device(bare): pass",
+      return _time_statements(
+          ("with scope(): pass", "with device(bare): pass"),
           {"scope": scope, "device": v1.device, "bare": _bare}, num_turns)
 
   def time_first_entry(scope, _):
@@ -119,7 +181,7 @@ def measure(placement, num_turns):
   def time_graph(num_variables, scope, tasks):
     build = functools.partial(_build, v1, _NUM_OPS, num_variables)
     build(scope, tasks)  # The first builds what all graphs share.
-    return timing.take_turns(
+    return _take_turns(
         (lambda: build(scope, tasks),
          lambda: build(lambda: v1.device(_bare), range(0))), num_turns)
 

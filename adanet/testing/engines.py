@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Executors of several processes, for tests and benchmarks.
+"""Executors of several processes, for tests.
 
 Each is a context manager that ends its processes. Processes that still work are
 killed, after an error at once (Dask: after some seconds).

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that tests and benchmarks start, watch and end.
+"""Processes that tests start, watch and end.
 
 A `Process` runs a function in a fork of this process, a `Program` a command.
 The kernel kills both when this process ends.

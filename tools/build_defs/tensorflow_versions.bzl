@@ -64,15 +64,3 @@ tf2_15_binary = _version_binary(
     ),
     doc = "A `py_binary`, built for TensorFlow 2.15.",
 )
-
-def _tf1_15_impl(_settings, _attr):
-    return {_TENSORFLOW_VERSION: "1.15"}
-
-tf1_15_binary = _version_binary(
-    version_transition = transition(
-        implementation = _tf1_15_impl,
-        inputs = [],
-        outputs = [_TENSORFLOW_VERSION],
-    ),
-    doc = "A `py_binary`, built for TensorFlow 1.15.",
-)

@@ -28,7 +28,7 @@ _OTHER_PROJECT = "tools/consumer_test"
 
 # tf_compat itself, what reports the version that runs, and texts to find.
 _MAY_USE_TENSORFLOW = (
-    "adanet/tf_compat/", "benchmarks/cluster.py", "benchmarks/program.py",
+    "adanet/tf_compat/", "benchmarks/program.py",
     "third_party/tensorflow_version_test.py",
     "tools/lint/checks_test.py")
 
