@@ -151,8 +151,10 @@ def variables_on(tasks: Union[Iterable[int], weights.Interval]
   """
   is_small = isinstance(tasks, (range, weights.Interval))
   servers = _ParameterServers(tasks if is_small else tuple(tasks))
+  # TensorFlow looks at a method for longer than at a function.
   with (tf_compat.v1.variable_creator_scope(servers.variable_creator())
-        if _makes_variables_eagerly() else tf_compat.v1.device(servers.place)):
+        if _makes_variables_eagerly()
+        else tf_compat.v1.device(lambda op: servers.place(op))):  # pylint: disable=unnecessary-lambda
     yield
 
 

@@ -419,9 +419,11 @@ class RuleStrategy(PlacementStrategy):
 
   def _hashed_to(self, num_subnetworks, subnetwork_index):
     """Returns the parameter servers, including a subclass's override."""
+    servers = self._servers(num_subnetworks, subnetwork_index)
+    if not overrides(self, RuleStrategy, "subnetwork_parameter_servers"):
+      return servers
     answer = self.subnetwork_parameter_servers(
         num_subnetworks, subnetwork_index)
-    servers = self._servers(num_subnetworks, subnetwork_index)
     is_interval = not isinstance(servers, range) and isinstance(
         answer, range) and servers.parts == answer
     return servers if is_interval else answer
