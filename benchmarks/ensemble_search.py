@@ -293,7 +293,7 @@ class _Way(NamedTuple):
   rows: Any
   search: Any
   options: Any = {}
-  package: str = "adanet.ensemble_search"
+  package: str = "adanet"
 
 
 # The first row of a table is the measure of the others.
