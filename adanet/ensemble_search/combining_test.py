@@ -130,6 +130,7 @@ def _search(models=None, directory=None, loss=likelihood, **arguments):
 
 class CombineTest(parameterized.TestCase):
 
+  @level.gate
   def test_mean_is_what_none_selects(self):
     y = {"a": _Y, "b": -_Y}
     search, own = [_search(
@@ -147,7 +148,7 @@ class CombineTest(parameterized.TestCase):
       ("folds", _NORMAL, mixture, likelihood, {"folds": 3}),
       ("two_outputs", _TWO, median_and_mean, "mse",
        {"folds": [(np.arange(60), np.arange(60, 90))]}),
-  ], 2))
+  ]))
   def test_all_that_the_user_sees_is_combined(self, models, combine, loss,
                                               options):
     y = _Y if loss is likelihood else {"a": _Y, "b": -_Y}

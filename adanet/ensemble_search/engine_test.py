@@ -393,7 +393,7 @@ class EngineTest(parameterized.TestCase):
 
   @parameterized.parameters(*level.first([
       (0, {}), (1, {}), (3, {}), (2, {"x": batches, "validation_data": batches}),
-      (4, {"x": batches, "validation_data": batches})], 2))
+      (4, {"x": batches, "validation_data": batches})]))
   def test_resumed_after_time(self, epochs, fit):
     """Networks that were out of time go on as if there had been no end."""
     folder = self.create_tempdir().full_path

@@ -124,6 +124,7 @@ class FoldsTest(parameterized.TestCase):
         member.weight * np.asarray(member.model(_X))
         for member in search.members), atol=1e-6)
 
+  @level.gate
   def test_pairs_of_folds(self):
     """Pairs with the rows of equal folds are these folds."""
     folds = _data(_CLASSES, 3, 1)
@@ -231,7 +232,7 @@ class FoldsTest(parameterized.TestCase):
           L.Rescaling(1.)]), {}, False),
       ("own_loss", lambda: L.Dropout(.1), {"loss": lambda y, p: (
           keras.losses.sparse_categorical_crossentropy(y, p))}, False),
-      ("own_model", lambda: _OwnModel(), {}, False)], 2))
+      ("own_model", lambda: _OwnModel(), {}, False)]))
   def test_who_lends_a_trace(self, inner, arguments, is_lent):
     """The figures are those of networks that are traced themselves."""
     figures, traced = [], []

@@ -243,6 +243,7 @@ class LiveCasesTest(parameterized.TestCase):
 
     self._fit(lambda: Late([L.Dense(1)]), "mse", _X, _Y)
 
+  @level.gate
   def test_another_seed_inside(self):
     """A function that sets a seed makes what Keras makes of this seed."""
     def seeded():

@@ -86,6 +86,7 @@ class ServingTest(parameterized.TestCase):
         model.variables + model.optimizer.variables):
       np.testing.assert_array_equal(variable, expected, expected.path)
 
+  @level.gate
   def test_quantized(self):
     """Keras reaches the layers in the networks, and writes a smaller file."""
     model = self._model()

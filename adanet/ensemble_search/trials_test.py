@@ -86,6 +86,7 @@ class TrialsTest(parameterized.TestCase):
   def _load(self, models=None):
     return ensemble_search.EnsembleSearch.load(self.folder, models or MODELS)
 
+  @level.gate
   def test_layers_outside_of_the_function(self):
     scale = L.Normalization()
     scale.adapt(X)
@@ -171,7 +172,7 @@ class TrialsTest(parameterized.TestCase):
       # As often as this is called.
       (files.Directory, "write_trials", 2), (network_lib.Network, "begin", 2),
       (files.Directory, "write_trials", 1), (network_lib.Network, "finish", 3),
-      (network_lib.Network, "finish", 6), (files.Directory, "write", 3)], 2))
+      (network_lib.Network, "finish", 6), (files.Directory, "write", 3)]))
   def test_killed(self, owner, name, calls):
     """Before and after what is proposed is written, and while it trains."""
     folder = self.create_tempdir().full_path
@@ -188,6 +189,7 @@ class TrialsTest(parameterized.TestCase):
       fitted(folder)
     np.testing.assert_equal(self.figures, _figures(fitted(folder)))
 
+  @level.gate
   def test_killed_after_networks_that_were_out_of_time(self):
     """Trials are proposed by the values of networks that have ended."""
     fit = {"models": {"space": space}, "trials": 2, "parallel": 2}
@@ -235,6 +237,7 @@ class TrialsTest(parameterized.TestCase):
                   "proposed before", logs.output[0])
     self.assertLen(search.history.networks, 2 * (_TRIALS + 1) + 2)
 
+  @level.gate
   def test_another_function_before_anything_has_trained(self):
     folder = self.create_tempdir().full_path
     with self.assertRaisesRegex(ValueError, r"^trial 1 of models\['space'\]"):
@@ -244,6 +247,7 @@ class TrialsTest(parameterized.TestCase):
     fitted(folder, {"space": space, "line": line})
     np.testing.assert_equal(self.figures, _figures(fitted(folder)))
 
+  @level.gate
   def test_folds(self):
     search = fitted(self.create_tempdir().full_path, {"space": space}, folds=2)
     members = search.history.members
@@ -283,6 +287,7 @@ class TrialsTest(parameterized.TestCase):
                                 "pruned all trials"):
       fitted(self.create_tempdir().full_path, {"space": prunes_all})
 
+  @level.gate
   def test_a_round_without_networks(self):
     asked = []
 
@@ -300,6 +305,7 @@ class TrialsTest(parameterized.TestCase):
     fitted(folder, {"space": prunes}, iterations=3)
     self.assertEqual([3 * _TRIALS - 1], asked)  # To compare it.
 
+  @level.gate
   def test_nan_is_told_as_failed(self):
     def make(trial):
       model = space(trial)
@@ -358,6 +364,7 @@ class TrialsTest(parameterized.TestCase):
       fitted(self.folder, {"space": function, "line": line},
              trials=None if function is line else _TRIALS)
 
+  @level.gate
   def test_a_wider_space(self):
     """What was proposed can be made by the function of now."""
     def wider(trial):
