@@ -190,6 +190,32 @@ class NumpyTest(parameterized.TestCase):
     self.assertEqual(
         batches[:4], _labels(input_fn, 8, config=config))
 
+  @parameterized.parameters(
+      ({"seed": 3}, None, True), ({}, 3, True), ({}, None, False),
+      ({"shuffle": False}, None, True))
+  def test_order_in_the_input_fn_of_a_user(self, arguments, graph_seed,
+                                           is_known):
+    input_fn = inputs.numpy_input_fn(
+        np.arange(1000), np.arange(1000), 250, **{"shuffle": True, **arguments})
+    orders, names = [], []
+    for _ in range(2):
+      with tf_compat.v1.Graph().as_default() as graph:
+        tf_compat.v1.set_random_seed(graph_seed)
+        labels = tf_compat.v1.data.make_one_shot_iterator(
+            input_fn()).get_next()[1]
+        with tf_compat.v1.Session() as session:
+          orders.append(session.run(labels).tolist())
+        names.append("shuffle_without_seed" in str(graph.as_graph_def()))
+    self.assertEqual(is_known, orders[0] == orders[1])
+    # By the name, a resumed training warns.
+    self.assertEqual([not is_known] * 2, names)
+
+  def test_numpy_counts_do_not_overflow(self):
+    rows = np.zeros([1000], np.int8)
+    input_fn = inputs.numpy_input_fn(
+        rows, rows, np.uint8(100), np.int16(100), shuffle=False)
+    self.assertLen(_labels(input_fn, 2000), 1000)
+
   def test_workers_divide_the_rows(self):
     context = tf_compat.v1.distribute.InputContext
     rows = np.arange(7)

@@ -18,6 +18,14 @@ LEAST, MOST = 1e-100, 1e100
 RANGE = f"from {LEAST:g} to {MOST:g}"
 
 
+def _as_python(value):
+  """Returns a number as an int, float or Fraction."""
+  if isinstance(value, numbers.Integral):
+    return int(value)
+  return (fractions.Fraction if isinstance(value, numbers.Rational) else float)(
+      value)
+
+
 def check_weight(name, value, expected, may_be_zero=False, in_plan=False):
   """Returns a cost or size as an int, float or Fraction, after checking it.
 
@@ -26,13 +34,12 @@ def check_weight(name, value, expected, may_be_zero=False, in_plan=False):
     may_be_zero: whether 0 is valid.
     in_plan: whether the range is [LEAST, MOST], and not all positive numbers.
   """
-  value = checks.check_number(
-      name, value, lambda v: (may_be_zero and v == 0) or (
-          LEAST <= v <= MOST if in_plan else 0 < v < math.inf), expected)
-  if isinstance(value, numbers.Integral):
-    return int(value)
-  return (fractions.Fraction if isinstance(value, numbers.Rational) else float)(
-      value)
+  def is_valid(number):
+    weight = _as_python(number)  # NumPy's small types have no LEAST and MOST.
+    return may_be_zero and weight == 0 or (
+        LEAST <= weight <= MOST if in_plan else 0 < weight < math.inf)
+
+  return _as_python(checks.check_number(name, value, is_valid, expected))
 
 
 def check_weights(name, value, expected, count=None):

@@ -194,9 +194,9 @@ class RunConfig:
       session_creation_timeout_secs: Seconds to wait for a session.
       rereads_input: Whether resumed training reads and skips the batches from
         before the interruption, so that the result equals uninterrupted
-        training. Inputs of `adanet.inputs` skip without reading. `False`
-        restarts the input, for inputs that are slow to read. `tf.estimator`
-        always restarts the input.
+        training if all shuffling has a seed. Inputs of `adanet.inputs` skip
+        without reading. `False` restarts the input, for inputs that are slow to
+        read. `tf.estimator` always restarts the input.
 
     Raises:
       AttributeError: If `TF_CONFIG` or its "task" is not an object.

@@ -185,7 +185,7 @@ class ArrayInput:
       labels: the same, or None.
       num_epochs: int; None for no end.
       shuffle: bool, whether the rows are shuffled.
-      seed: int, for the shuffling; None for that of the config, if it has one.
+      seed: int, for the shuffling; None for a seed of the config.
       names: of features and labels in messages.
 
     Raises:
@@ -197,9 +197,10 @@ class ArrayInput:
       raise ValueError(
           f"shuffle={messages.describe(shuffle)}: expected True or False: "
           "True to train, False to evaluate and to predict.")
-    checks.check_count("batch_size", batch_size)
-    checks.check_count("num_epochs", num_epochs, or_none=True)
-    checks.check_count("seed", seed, 0, 2**32, or_none=True)
+    self._batch_size = checks.check_count("batch_size", batch_size)
+    self._num_epochs = checks.check_count(
+        "num_epochs", num_epochs, or_none=True)
+    self._seed = checks.check_count("seed", seed, 0, 2**32, or_none=True)
     arrays = named(names[0], features)
     if labels is not None:
       arrays.update(named(names[1], labels))
@@ -207,10 +208,7 @@ class ArrayInput:
     self._arrays = arrays
     self._features = features
     self._labels = labels
-    self._batch_size = batch_size
-    self._num_epochs = num_epochs
     self._shuffle = shuffle
-    self._seed = seed
 
   @property
   def shuffles(self) -> bool:
@@ -223,19 +221,20 @@ class ArrayInput:
     return self._num_epochs is None
 
   def _shuffling_seed(self, config, several_read_all):
-    """Returns the seed of the orders; None for the order of the rows."""
-    if not self._shuffle:
-      return None
+    """Returns a seed that a restarted program has, too; None if there is none.
+    """
     seed = self._seed
     if seed is None:
       seed = getattr(config, "tf_random_seed", None)
+    if seed is None:  # The config is unknown if a user's input_fn calls.
+      seed = tf_compat.v1.get_default_graph().seed
     if seed is None and several_read_all:
       # All workers need the same one, and no task tells it the others.
       seed = zlib.crc32(str(getattr(config, "model_dir", None)).encode())
-    return int.from_bytes(os.urandom(4), "little") if seed is None else seed
+    return None if seed is None else seed % 2**32
 
   def _order(self, config, input_context):
-    """Returns the `Order` of the rows that the worker reads."""
+    """Returns the `Order` of the worker's rows, and the name of its op."""
     rows, first, several_read_all = self._rows, 0, False
     if input_context is not None:
       num_workers = input_context.num_input_pipelines
@@ -249,8 +248,13 @@ class ArrayInput:
         # With fewer rows than workers, the last ones read them all.
         own = rows[worker::num_workers]
         rows = own if len(own) else rows
-    return Order(rows, self._batch_size, self._num_epochs,
-                 self._shuffling_seed(config, several_read_all), first)
+    seed, name = None, input_position.STATELESS_PYTHON
+    if self._shuffle:
+      seed = self._shuffling_seed(config, several_read_all)
+      if seed is None:  # A resumed training warns of this op.
+        seed = int.from_bytes(os.urandom(4), "little")
+        name = "shuffle_without_seed"
+    return Order(rows, self._batch_size, self._num_epochs, seed, first), name
 
   def _structure(self, tensors):
     """Returns tensors in the structure of the features and labels."""
@@ -274,7 +278,7 @@ class ArrayInput:
         end. Without an end, each worker reads all rows from a different first
         row, so that no row depends on a single worker.
     """
-    order = self._order(config, input_context)
+    order, name = self._order(config, input_context)
     arrays = list(self._arrays.values())
     dtypes = [_dtype(name, array) for name, array in self._arrays.items()]
     # Without an end, each batch is whole.
@@ -287,7 +291,7 @@ class ArrayInput:
 
     def batch(number):
       tensors = tf_compat.v1.numpy_function(
-          read, [number], dtypes, name=input_position.STATELESS_PYTHON)
+          read, [number], dtypes, name=name)
       for tensor, array in zip(tensors, arrays):
         tensor.set_shape((size,) + array.shape[1:])
       return self._structure(tensors)

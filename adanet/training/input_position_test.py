@@ -84,6 +84,9 @@ _ARRAYS = {
         {"x": _X}, _Y, batch_size=6, num_epochs=1, shuffle=False),
     "called": lambda: adanet.inputs.numpy_input_fn(
         {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True, seed=2)(),
+    # The seed is that of the config, which the graph has.
+    "called_without_seed": lambda: adanet.inputs.numpy_input_fn(
+        {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True)(),
     "one_batch": lambda: ({"x": _X}, _Y),
 }
 
