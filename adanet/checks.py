@@ -81,7 +81,7 @@ def check_rows(counts: Mapping[str, int]) -> int:
   return rows
 
 
-def check_folder(name: str, value: Any, or_none: bool = True) -> Optional[str]:
+def check_folder(name: str, value: Any, or_none: bool = True) -> Any:
   """Returns the path of a folder as a str, as the user wrote it.
 
   Args:

@@ -235,11 +235,13 @@ class Curve(NamedTuple):
     color: str.
     line: sequence of (x, y).
     dots: sequence of (x, y).
+    size: float, the diameter of a dot in points. Larger dots lie behind.
   """
   label: str
   color: str
   line: Sequence[Tuple[float, float]] = ()
   dots: Sequence[Tuple[float, float]] = ()
+  size: float = 4.
 
 
 def draw_curves(axes, curves, x_label, mode=None):
@@ -253,12 +255,17 @@ def draw_curves(axes, curves, x_label, mode=None):
       all others are outside of the frame, and caption and legend say so. None
       to show all values.
   """
-  lowest, highest, outside = _choose_limits(
-      mode, [[y for _, y in curve.line or curve.dots] for curve in curves])
   for curve in reversed(curves):  # The first curves are on top.
     for points, marker in (curve.line, "-"), (curve.dots, "o"):
-      axes.plot(*(zip(*points) if points else ((), ())), marker, markersize=4,
-                color=curve.color, linewidth=1.1, zorder=2 + (marker == "o"))
+      axes.plot(*(zip(*points) if points else ((), ())), marker,
+                markersize=curve.size, color=curve.color, linewidth=1.1,
+                zorder=2 + (marker == "o") / curve.size)
+  series = [[y for _, y in curve.line or curve.dots] for curve in curves]
+  _set_limits(axes, mode, *_choose_limits(mode, series))
+  lowest, highest = axes.get_ylim()
+  values = [y for values in series for y in values if math.isfinite(y)]
+  outside = ("above" if any(y > highest for y in values) else
+             "below" if any(y < lowest for y in values) else "")
   handles = {}
   for label in dict.fromkeys(curve.label for curve in curves):
     alike = [curve for curve in curves if curve.label == label]
@@ -267,7 +274,7 @@ def draw_curves(axes, curves, x_label, mode=None):
     note = "" if any(lowest <= y <= highest for y in values) else (
         f", {outside} the frame" if values else ", no value")
     handles[label + note] = lines_lib.Line2D(
-        [], [], color=alike[0].color, markersize=4,
+        [], [], color=alike[0].color, markersize=alike[0].size,
         linewidth=1.1 * any(curve.line for curve in alike),
         marker="o" if any(curve.dots for curve in alike) else "")
   labels = list(handles)[:_MAX_LABELS]
@@ -280,8 +287,8 @@ def draw_curves(axes, curves, x_label, mode=None):
       _LABEL_WIDTH, 8, label) for label in labels], loc="upper left",
               bbox_to_anchor=(1.01, 1), fontsize=8, frameon=False,
               borderaxespad=0)
-  _set_limits(axes, mode, lowest, highest)
-  numbers = [x for curve in curves for x, _ in (*curve.line, *curve.dots)]
+  numbers = [round(x) for curve in curves
+             for x, _ in (*curve.line, *curve.dots)]
   axes.xaxis.set_major_locator(ticker.MaxNLocator(
       10, integer=True, min_n_ticks=1))
   axes.set_xlim(min(numbers, default=1) - .5, max(numbers, default=1) + .5)
@@ -291,7 +298,7 @@ def draw_curves(axes, curves, x_label, mode=None):
 
 
 def _choose_limits(mode, series):
-  """Returns the lowest and the highest value to show, and what is outside.
+  """Returns the lowest and the highest value to show.
 
   First epochs and failed networks are often so far from all other values that
   these look alike. So the limits leave out the first third of each curve, and
@@ -301,28 +308,25 @@ def _choose_limits(mode, series):
     mode: "min" or "max", whether less or more is better; None to leave out
       nothing.
     series: list with the values of each curve.
-
-  Returns:
-    float, float, and "above" or "below" if values are outside there, or "".
   """
   sign = -1 if mode == "max" else 1
   costs = [sign * values[np.abs(values) < _LARGEST]
            for values in (np.array(values, float) for values in series)]
   costs = [values for values in costs if len(values)]
   if not costs:
-    return 0., 1., ""
+    return 0., 1.
   best, worst = min(map(min, costs)), max(map(max, costs))
-  room = worst - best
+  last = worst
   if mode:
     distances = [np.append(
         values[len(values) // 3 if len(values) > _MAX_SHORT else 0:],
         min(values)) - best for values in costs]
     limit = _MAX_DISTANCE * sorted(map(max, distances))[len(distances) // 2]
     distances = np.concatenate(distances)
-    room = max(distances[distances <= limit]) or room
-  lowest, highest = sorted((sign * best, sign * (best + room)))
-  outside = "above" if mode == "min" else "below"
-  return lowest, highest, outside if worst > best + room else ""
+    room = max(distances[distances <= limit]) or worst - best
+    values = np.concatenate(costs)
+    last = max(values[values - best <= room])
+  return sorted((sign * best, sign * last))
 
 
 def _set_limits(axes, mode, lowest, highest):

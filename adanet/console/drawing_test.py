@@ -8,6 +8,9 @@ import re
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.console import drawing
+from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
+import hypothesis
+from hypothesis import strategies as st
 import matplotlib
 import numpy as np
 
@@ -86,6 +89,25 @@ class DrawingTest(parameterized.TestCase):
     lowest, highest = axes.get_ylim()
     for value in values:
       self.assertBetween(value, lowest, highest)
+
+  @hypothesis.given(
+      st.sampled_from(("min", "max", None)), st.lists(
+          st.lists(st.floats(-3, 3), min_size=1, max_size=9), min_size=1,
+          max_size=4))
+  def test_values_outside_are_outside(self, mode, curves):
+    hypothesis.assume(all(len(set(curve)) == len(curve) for curve in curves))
+    axes, labels = _draw(mode, *curves)
+    lowest, highest = axes.get_ylim()
+    above, below = [any(is_outside(value) for curve in curves
+                        for value in curve) for is_outside in (
+        lambda value: value > highest, lambda value: value < lowest)]
+    self.assertEqual((above, below), (
+        "above the frame" in axes.get_xlabel(),
+        "below the frame" in axes.get_xlabel()))
+    for i, (curve, label) in enumerate(zip(curves, labels)):
+      best = max(curve) if mode == "max" else min(curve)
+      self.assertEqual(
+          label == str(i), mode is None or lowest <= best <= highest, label)
 
   def test_labels(self):
     labels = ["_a", "$b$", "c" * 99, "d"] + [str(i) for i in range(10)]

@@ -21,8 +21,8 @@ class _WithoutKeras3:
 
   def __init__(self, *args: Any, **kwargs: Any) -> None:
     raise ValueError(
-        "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. "
-        "Before, use adanet.AutoEnsembleEstimator.")
+        "EnsembleSearch needs Keras 3: expected TensorFlow 2.16 or later. On "
+        "older versions, use adanet.AutoEnsembleEstimator.")
 
   load = __init__
 

@@ -30,6 +30,8 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _CHUNK_BATCHES = 50
 # Held-out batches of more bytes are read again for each check.
 _MAX_KEPT_BYTES = 128 << 20
+# A held-out dataset with more batches has no end, and would fill the memory.
+_MAX_HELD_OUT_BATCHES = 100_000
 # After how long data of unknown length, and a batch, get a line.
 _LONG_SECS = 30.
 _of_process: Any = None  # The `PyDataset` of a process that makes batches.
@@ -303,9 +305,14 @@ class HeldOutBatches:
     self._first: list = []  # Chunks with the rows of a batch.
     self._count = self._checksum = 0
     layout = source.layout
-    labels, shapes, size = [], set(), 0
+    labels, shapes, size, batches = [], set(), 0, 0
     num_wrong: dict[str, int] = collections.Counter()
     for flat, numbers in source.chunks(0):
+      batches += len(numbers)
+      if batches > _MAX_HELD_OUT_BATCHES:
+        raise ValueError(
+            f"{source.name} has more than {_MAX_HELD_OUT_BATCHES:,} batches: "
+            "expected held-out data that end, in fewer and larger batches.")
       batch = layout.pack(flat)
       labels.append((*batch, None, None)[1:3])
       self._count += numbers.size

@@ -233,6 +233,16 @@ class HeldOutBatchesTest(parameterized.TestCase):
     self.assertNotEqual(held_out.digest, data.HeldOutBatches(
         _source(shuffled)).digest)
 
+  def test_held_out_data_without_an_end(self):
+    def endless():
+      while True:
+        yield _X, _Y
+
+    with mock.patch.object(data, "_MAX_HELD_OUT_BATCHES", 99):
+      with self.assertRaisesRegex(
+          ValueError, "^x has more than 99 batches: expected held-out data"):
+        data.HeldOutBatches(_source(endless))
+
   def test_no_batches(self):
     with self.assertRaisesRegex(ValueError, "^x has no batches"):
       data.HeldOutBatches(_source(

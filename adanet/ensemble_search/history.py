@@ -471,7 +471,7 @@ class SearchDisplay:
                f"{self._monitor} "
                f"{_format_number(record.epochs[-1][self._monitor])}",
                f"best {_format_number(record.best_value(self._monitor))}",
-               messages.short_duration(record.seconds)]
+               f"{record.seconds:.1f} s"]
       if self._verbose == 2:
         self.line("  ".join(cells))
       if record.ended:
@@ -488,7 +488,7 @@ class SearchDisplay:
           f"{key.name}: {self._monitor} "
           f"{_format_number(record.best_value(self._monitor))} at epoch "
           f"{record.best_epoch} of {len(record.epochs)} "
-          f"({record.ended}), {messages.short_duration(record.seconds)}")
+          f"({record.ended}), {record.seconds:.1f} s")
       self._draw(True)
 
   def _draw(self, at_once=False):

@@ -112,7 +112,7 @@ class HistoryTest(parameterized.TestCase):
         [text.get_text() for text in curves.get_legend().get_texts()])
     lines = [list(line.get_xydata().ravel()) for line in curves.lines
              if len(line.get_xdata())]
-    for expected in ([1, .5, 4, .5], [1, .9, 2, .5, 3, .6, 4, .7], [2, .5],
+    for expected in ([.6, .5, 4.4, .5], [1, .9, 2, .5, 3, .6, 4, .7], [2, .5],
                      [1, .8, 2, .4], [2, .4], [1, 2.]):
       self.assertIn(expected, lines)
 

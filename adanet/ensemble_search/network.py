@@ -515,6 +515,8 @@ class KeptNetworks:
 
   def add_new(self, network: Network) -> None:
     """Keeps a network that was built ahead, if there is room."""
+    while self._ended and self._is_full(network):
+      self._ended.pop(0)
     if not self._new or not self._is_full(network):
       self._new[network.task.key] = network
 

@@ -44,8 +44,10 @@ def _draw_epochs(page, history):
   if history.ensemble:
     value = history.ensemble[monitor]
     last = max(len(network.epochs) for network in history.networks)
+    # Of some length, even for one epoch.
     curves.insert(0, drawing.Curve(
-        f"ensemble {value:.4g}", drawing.ENSEMBLE, [(1, value), (last, value)]))
+        f"ensemble {value:.4g}", drawing.ENSEMBLE,
+        [(.6, value), (last + .4, value)]))
   axes = page.axes(_LEFT, page.y + .2, _CURVES_WIDTH, _HEIGHT,
                    f"{monitor} of each epoch")
   drawing.draw_curves(

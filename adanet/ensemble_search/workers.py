@@ -90,9 +90,9 @@ def sign(model: Any, batch: tuple) -> Signature:
   parts["count"] = SignedPart(
       "it has another number of variables", [len(model.variables)], [])
   trainable = set(map(id, model.trainable_variables))
-  values = [(variable.path.split("/")[-2:][0],
-             keras.ops.convert_to_numpy(variable), id(variable) in trainable)
-            for variable in model.variables]
+  values: list[tuple] = [(
+      variable.path.split("/")[-2:][0], keras.ops.convert_to_numpy(variable),
+      id(variable) in trainable) for variable in model.variables]
   values += [(layer.name, np.array(layer.get_vocabulary(), str))
              for layer in layers if hasattr(layer, "get_vocabulary")]
   for i, (name, *value) in enumerate(values):
@@ -100,7 +100,7 @@ def sign(model: Any, batch: tuple) -> Signature:
         f"the layer {name!r} has other values", *value)
   for name, value in _results(model, batch).items():
     if not isinstance(value, dict):
-      parts[name] = _sign_array(
+      parts[f"result {name}"] = _sign_array(
           f"{name} of held-out rows has other values", np.asarray(value))
   return {name: part for name, part in parts.items() if part is not None}
 

@@ -142,9 +142,9 @@ class _Picture:
     drawing.draw_curves(
         self._page.axes(_CURVES_LEFT, self._page.y, _CURVES_WIDTH, _HEIGHT,
                         f"Candidates, by {metric}"),
-        [drawing.Curve("winner", "#222222", winners)] +
         [drawing.Curve(kind or "no new subnetwork", colors[kind], (), points)
-         for kind, points in dots.items()], "iteration")
+         for kind, points in dots.items()] +
+        [drawing.Curve("winner", "#222222", winners, winners, 8)], "iteration")
 
   def _draw_weights(self) -> None:
     """Draws the weights of the ensemble at the end."""

@@ -49,17 +49,24 @@ class PictureTest(parameterized.TestCase):
     np.testing.assert_allclose(
         [1 / 6, 1 / 3, 1 / 2], [bar.get_width() for bar in weights.patches])
 
-  def test_candidates_and_winners(self):
+  @parameterized.parameters(3, 1)
+  def test_candidates_and_winners(self, iterations):
     search = histories.search()
+    search = search._replace(iterations=search.iterations[:iterations])
     axes = _axes(picture.draw(search), "Candidates, by adanet_loss")
     drawn = [y for line in axes.lines for y in line.get_ydata()
-             if line.get_marker() == "o"]
+             if line.get_marker() == "o" and line.get_color() != "#222222"]
     values = [[c.value for c in record.candidates]
               for record in search.iterations]
     self.assertCountEqual(sum(values, []), drawn)
-    winners, = (line.get_ydata() for line in axes.lines
-                if line.get_color() == "#222222" and len(line.get_xdata()))
-    self.assertEqual(list(map(min, values)), list(winners))
+    line, dots = [line for line in axes.lines if line.get_color() == "#222222"
+                  and len(line.get_xdata())]
+    self.assertEqual(list(map(min, values)), list(line.get_ydata()))
+    # Also after one iteration, behind the dot of the candidate.
+    self.assertEqual(list(map(min, values)), list(dots.get_ydata()))
+    others = [line for line in axes.lines if line.get_marker() == "o"]
+    self.assertEqual(max(others, key=lambda line: line.get_markersize()),
+                     min(others, key=lambda line: line.get_zorder()))
 
   @level.gate
   def test_many_workers(self):

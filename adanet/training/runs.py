@@ -117,10 +117,11 @@ class HookRunner:
         continue
       self._call(owned, owned.hook.after_run, context, train.SessionRunValues(
           results=results.get(i), options=options, run_metadata=metadata))
-      if context.stop_requested and owned.owner is None:
-        self.is_stop_asked = True
-      elif context.stop_requested:
-        self.stops.setdefault(owned.owner, "a hook asked for it")
+      if context.stop_requested:
+        if owned.owner is None:
+          self.is_stop_asked = True
+        else:
+          self.stops.setdefault(owned.owner, "a hook asked for it")
     return values
 
   def end(self, session: Any) -> None:
