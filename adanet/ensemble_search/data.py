@@ -30,8 +30,7 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _CHUNK_BATCHES = 50
 # Held-out batches of more bytes are read again for each check.
 _MAX_KEPT_BYTES = 128 << 20
-# A held-out dataset with more batches has no end, and would fill the memory.
-_MAX_HELD_OUT_BATCHES = 100_000
+_MAX_HELD_OUT_BATCHES = 100_000  # With more, the data have no end.
 # After how long data of unknown length, and a batch, get a line.
 _LONG_SECS = 30.
 _of_process: Any = None  # The `PyDataset` of a process that makes batches.
@@ -412,8 +411,7 @@ class HeldOutBatches:
 
 @dataclasses.dataclass
 class DatasetSplit:
-  """A dataset that all networks of a process read together, and held-out rows.
-  """
+  """A dataset that the networks of a process read together, and held-out rows."""
   source: Any  # `BatchSource`; None in the data file of a search.
   held_out: Any  # `Rows` or `HeldOutBatches`.
 
@@ -433,13 +431,10 @@ class DatasetSplit:
 def split_data(x: Any, y: Any, batch_size: int, validation_data: Any,
                validation_split: float, sample_weight: Any, class_weight: Any,
                folds: Any, seed: int) -> tuple[list, dict[str, str]]:
-  """Returns a split for each fold, and a digest of each argument.
+  """Returns a list with a split for each fold, and a digest of each argument.
 
-  The arguments are those of `EnsembleSearch.fit`.
-
-  Returns:
-    A list with an `ArraySplit` for each fold, or with a `DatasetSplit`; and a
-    dict from the name of an argument to a text.
+  The arguments are those of `EnsembleSearch.fit`. The split of a dataset is a
+  `DatasetSplit`.
   """
   if x is None:
     raise ValueError("x=None: expected arrays, or a dataset.")

@@ -244,8 +244,8 @@ class EnsembleSearch:
         with its best epoch so far, and the next call trains it on. Selecting
         the ensemble may take a tenth more.
       executor: `concurrent.futures.Executor`, or Dask's `Client`, whose workers
-        train the networks,
-        with the same results. None for threads of this process.
+        train the networks, with the same results. None for threads of this
+        process.
       parallel: int, the maximum number of networks that train at a time in this
         process, which bounds memory. None for one per core, or a few per GPU.
       verbose: "auto" or 1 for a display or log lines, 2 for a line per epoch, 0
