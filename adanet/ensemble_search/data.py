@@ -411,7 +411,7 @@ class HeldOutBatches:
 
 @dataclasses.dataclass
 class DatasetSplit:
-  """A dataset that the networks of a process read together, and held-out rows."""
+  """A dataset that networks of a process read together, and held-out rows."""
   source: Any  # `BatchSource`; None in the data file of a search.
   held_out: Any  # `Rows` or `HeldOutBatches`.
 
