@@ -160,6 +160,34 @@ class ExportSavedModelTest(ExportTestCase):
     first, second = self._export(), self._export()
     self.assertLess(int(os.path.basename(first)), int(os.path.basename(second)))
 
+  def test_exports_at_a_time(self):
+    names = []
+    timestamped = saved_model.timestamped_export_dir
+
+    def name_of_both(base):  # A second process has chosen the same name.
+      if not names:
+        names.append(timestamped(base))
+        names.append(self._export())
+        return names[0]
+      return names[0] if len(names) == 1 else timestamped(base)
+
+    with mock.patch.object(saved_model, "timestamped_export_dir", name_of_both):
+      path = self._export()
+    self.assertEqual(names[0], names[1])
+    self.assertLess(int(os.path.basename(names[0])),
+                    int(os.path.basename(path)))
+    for export in names[1], path:
+      self._serve(export, "serving_default", {"inputs": []})
+    self.assertLen(os.listdir(self.base), 2)
+
+  def test_removes_no_folder_of_another_process(self):
+    with mock.patch.object(saved_model, "timestamped_export_dir",
+                           return_value=os.path.join(self.base, "12")):
+      os.mkdir(os.path.join(self.base, "temp-12"))
+      with self.assertRaises(tf_compat.v1.errors.NotFoundError):
+        self._export(assets_extra={"words.txt": "/does/not/exist"})
+    self.assertEqual(["temp-12"], os.listdir(self.base))
+
   def test_extra_assets_and_text(self):
     source = self.create_tempfile(content="a vocabulary").full_path
     path = self._export(as_text=True, assets_extra={
@@ -185,7 +213,7 @@ class ExportSavedModelTest(ExportTestCase):
   @mock.patch.object(time, "sleep")
   @mock.patch.object(time, "time", return_value=12.9)
   def test_no_free_timestamp(self, unused_time, unused_sleep):
-    os.mkdir(os.path.join(self.base, "temp-12"))
+    os.mkdir(os.path.join(self.base, "12"))
     with self.assertRaisesRegex(RuntimeError, self.base):
       saved_model.timestamped_export_dir(self.base)
 

@@ -4,6 +4,7 @@
 
 import os
 import time
+import uuid
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from adanet import checks
@@ -158,7 +159,7 @@ def timestamped_export_dir(base: str) -> str:
   gfile = tf_compat.v2.io.gfile
   for _ in range(_MAX_ATTEMPTS):
     path = os.path.join(base, str(int(time.time())))
-    if not gfile.exists(path) and not gfile.exists(_temporary(path)):
+    if not gfile.exists(path):
       return path
     logging.info("The folder %s exists. Waiting for the next second.", path)
     time.sleep(1.)
@@ -174,9 +175,10 @@ def write_saved_model(export_dir_base: _Path, session: Any,
                       strip_default_attrs: bool = True) -> bytes:
   """Writes a session as a SavedModel; returns the new folder, as bytes.
 
-  The folder is first written as `temp-<timestamp>` and then renamed, so
-  TensorFlow Serving never sees a partial model. An error leaves no folder. The
-  arguments are those of `adanet.Estimator.export_saved_model`.
+  The folder is first written as `temp-<timestamp>-<unique>` and then renamed, so
+  TensorFlow Serving never sees a partial model, and several processes may
+  export at a time. An error leaves no folder. The arguments are those of
+  `adanet.Estimator.export_saved_model`.
 
   Args:
     session: session with initialized variables and a graph that is not
@@ -186,8 +188,10 @@ def write_saved_model(export_dir_base: _Path, session: Any,
   """
   v1 = tf_compat.v1
   gfile = tf_compat.v2.io.gfile
-  path = timestamped_export_dir(_text(export_dir_base))
-  temporary = _temporary(path)
+  base = _text(export_dir_base)
+  path = timestamped_export_dir(base)
+  temporary = os.path.join(
+      base, f"temp-{os.path.basename(path)}-{uuid.uuid4().hex}")
   try:
     with session.graph.as_default():
       builder = v1.saved_model.Builder(temporary)
@@ -202,18 +206,17 @@ def write_saved_model(export_dir_base: _Path, session: Any,
       target = os.path.join(temporary, "assets.extra", _text(relative))
       gfile.makedirs(os.path.dirname(target))
       gfile.copy(_text(source), target)
-    gfile.rename(temporary, path)
+    while True:
+      try:
+        gfile.rename(temporary, path)
+        break
+      except (v1.errors.AlreadyExistsError, v1.errors.FailedPreconditionError):
+        path = timestamped_export_dir(base)  # Another process took the name.
   except BaseException:
     if gfile.exists(temporary):
       gfile.rmtree(temporary)
     raise
   return path.encode()
-
-
-def _temporary(path):
-  """Returns the temporary path of a folder that is renamed at the end."""
-  base, name = os.path.split(path)
-  return os.path.join(base, "temp-" + name)
 
 
 def _text(path):

@@ -51,27 +51,47 @@ def _train(estimator, train_spec, saving_listeners=(), **kwargs):
       **kwargs)
 
 
-def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
-  """Trains and evaluates here; returns the `CheckpointEvaluator`."""
-  evaluator = CheckpointEvaluator(
-      estimator, eval_spec, train_spec.max_steps)
+def _train_and_evaluate_during(evaluator, estimator, train_spec, **kwargs):
+  """Trains, and evaluates checkpoints in between."""
   first_step = model_dir_lib.ModelDir(estimator.model_dir).global_step(
       estimator.latest_checkpoint())
   _train(estimator, train_spec, [EvaluatingListener(
       evaluator, estimator.latest_checkpoint, first_step)], **kwargs)
+
+
+def _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs):
+  """Trains and evaluates in this process; returns the results."""
+  evaluator = CheckpointEvaluator(estimator, eval_spec, train_spec.max_steps)
+  _train_and_evaluate_during(evaluator, estimator, train_spec, **kwargs)
   evaluator.finish_latest()
-  return evaluator
+  return evaluator.results
 
 
 def _lead(estimator, train_spec, eval_spec, **kwargs):
-  """Trains as the chief, and then evaluates and exports the last checkpoint."""
-  if estimator.config.task_type == tf_compat.TaskType.MASTER:
-    return _train_and_evaluate_here(
-        estimator, train_spec, eval_spec, **kwargs).results
-  _train(estimator, train_spec, **kwargs)
+  """Trains as the chief, and then evaluates and exports the last checkpoint.
+
+  Returns the results; None if this restarted chief has skipped training because
+  a later job trains in the model_dir. The latest checkpoint is then of that
+  job.
+  """
+  is_master = estimator.config.task_type == tf_compat.TaskType.MASTER
   evaluator = CheckpointEvaluator(estimator, eval_spec, train_spec.max_steps)
+  if is_master:
+    _train_and_evaluate_during(evaluator, estimator, train_spec, **kwargs)
+  else:
+    _train(estimator, train_spec, **kwargs)
+  if jobs.job_id(estimator.config).is_followed_by(
+      jobs.JobStateFile(estimator.model_dir).read()):
+    logging.warning(
+        "A later call trains in %s: this call evaluates and exports nothing and "
+        "returns None.", estimator.model_dir)
+    return None
+  # First, so that no evaluator evaluates the last checkpoint meanwhile.
+  evaluator_task.mark_evaluated(
+      estimator.model_dir, eval_spec.name, estimator.latest_checkpoint())
   evaluator.finish_latest()
-  _print_report(estimator.model_dir)
+  if not is_master:
+    _print_report(estimator.model_dir)
   return evaluator.results
 
 
@@ -89,8 +109,7 @@ def _as_this_task(estimator, train_spec, eval_spec, **kwargs):
     return None
   if estimator.config.cluster_spec:
     return _lead(estimator, train_spec, eval_spec, **kwargs)
-  return _train_and_evaluate_here(
-      estimator, train_spec, eval_spec, **kwargs).results
+  return _train_and_evaluate_here(estimator, train_spec, eval_spec, **kwargs)
 
 
 def train_and_evaluate(
@@ -101,10 +120,12 @@ def train_and_evaluate(
 
   For example::
 
-      metrics, exports = adanet.train_and_evaluate(
+      results = adanet.train_and_evaluate(
           estimator,
           adanet.TrainSpec(train_input_fn, max_steps=3000),
           adanet.EvalSpec(test_input_fn, steps=None))
+      if results:  # None in all tasks of a cluster but the chief.
+        metrics, exports = results
 
   Without a cluster, each saved checkpoint is evaluated, at most once per
   `throttle_secs`. The last checkpoint is always evaluated.
@@ -130,10 +151,13 @@ def train_and_evaluate(
   Returns:
     In a single process and in the chief of a cluster, a pair: the metrics of
     the last checkpoint as from `Estimator.evaluate`, and a list of the results
-    of all exporters. In all other tasks of a cluster, None.
+    of all exporters. In all other tasks of a cluster, None, and also in a
+    restarted chief whose program has begun a later call in the same model_dir:
+    the latest checkpoint is then of the later call.
 
   Raises:
-    TypeError: `estimator`, `train_spec` or `eval_spec` has another type.
+    TypeError: `estimator`, `train_spec` or `eval_spec` has another type, or
+      `executor` is no executor.
     ValueError: an argument has a wrong value, or the shapes or heads of the
       subnetworks do not fit together.
     KeyboardInterrupt: the user pressed Ctrl-C; the last checkpoint is saved. A
@@ -154,8 +178,7 @@ def train_and_evaluate(
     if executor is not None:
       driver.check_executor(executor, estimator.config)
       return _train_and_evaluate_here(
-          estimator, train_spec, eval_spec, executor=executor,
-          **limit).results
+          estimator, train_spec, eval_spec, executor=executor, **limit)
     with jobs.as_job(estimator.config):
       return _as_this_task(estimator, train_spec, eval_spec, **limit)
 
@@ -200,13 +223,15 @@ class CheckpointEvaluator:
     return self._next_time is None or self._clock() >= self._next_time
 
   def evaluate(self, checkpoint: str, is_final: bool = False,
-               hooks: Sequence[Any] = ()) -> None:
+               hooks: Sequence[Any] = (),
+               before_export: Callable[[], None] = lambda: None) -> None:
     """Evaluates and exports a checkpoint.
 
     Args:
       is_final: whether training is over. It is, too, where `max_steps` is
         reached and no ensemble has to train on.
       hooks: more `SessionRunHook`s than the spec has.
+      before_export: called before each exporter; an error ends the evaluation.
     """
     self._next_time = self._clock() + self._spec.throttle_secs
     metrics = self._estimator.evaluate(
@@ -215,8 +240,10 @@ class CheckpointEvaluator:
         hooks=self._spec.hooks + tuple(hooks))
     self._is_final = is_final or self._is_last(
         checkpoint, metrics["global_step"])
-    exports = [self._export(exporter, checkpoint, metrics)
-               for exporter in self._spec.exporters]
+    exports = []
+    for exporter in self._spec.exporters:
+      before_export()
+      exports.append(self._export(exporter, checkpoint, metrics))
     self.checkpoint, self.metrics, self.exports = checkpoint, metrics, exports
 
   def _is_last(self, checkpoint, global_step):

@@ -304,11 +304,9 @@ class _FakeEstimator:
       self.config = tf_compat.RunConfig(model_dir=model_dir)
     self.model_dir = model_dir
     self.calls = []
-    self._checkpoint = checkpoint
+    self._checkpoint = checkpoint and os.path.join(model_dir, checkpoint)
     if checkpoint:
-      for path, text in ((checkpoint + ".index", ""), (
-          "checkpoint", f'model_checkpoint_path: "{checkpoint}"')):
-        files.write_text(os.path.join(model_dir, path), text)
+      variables.save(self._checkpoint, {"global_step": np.int64(6)})
 
   def train(self, input_fn, hooks, max_steps, saving_listeners):
     self.calls.append((input_fn, hooks, max_steps, saving_listeners))
@@ -338,6 +336,26 @@ class ClusterTest(parameterized.TestCase):
         self.create_tempdir().full_path, job, checkpoint="model.ckpt-6")
     self.assertEqual(expected, self._train_and_evaluate(estimator))
     self.assertEqual([(print, (), 6, ())] + calls, estimator.calls)
+    # The evaluator of the next job skips the chief's last checkpoint.
+    evaluated = files.read_text(
+        os.path.join(estimator.model_dir, "eval", "evaluated.json"))
+    self.assertEqual(
+        {"global_step": 6, "checkpoint": "model.ckpt-6"} if calls else {},
+        json.loads(evaluated or "{}"))
+
+  @parameterized.parameters(
+      ("chief", "job#2", None), ("chief", "other#2", "evaluate"),
+      ("master", "job#2", None))
+  def test_restarted_in_a_later_call(self, task, job, call):
+    model_dir = self.create_tempdir().full_path
+    jobs.JobStateFile(model_dir).write(jobs.JobState(
+        job, 1, 0, ("a",), 2, 1, "RoundRobinStrategy", None))
+    estimator = _FakeEstimator(
+        model_dir, task, cluster={task: ["a:1"], "ps": ["c:1"]},
+        checkpoint="model.ckpt-6")
+    results = self._train_and_evaluate(estimator)
+    self.assertEqual([call] if call else [], estimator.calls[1:])
+    self.assertEqual(({"global_step": 6}, []) if call else None, results)
 
   @parameterized.parameters(("master", {"master": ["a:1"], "ps": ["c:1"]}),
                             ("worker", {}))

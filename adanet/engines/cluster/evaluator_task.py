@@ -9,7 +9,8 @@ parameter server only to check that the chief writes to the same `model_dir`.
 `<model_dir>/eval/evaluated.json` names the last evaluated checkpoint, so a
 restarted evaluator does not evaluate a checkpoint twice.
 
-The chief evaluates and exports the last checkpoint.
+The chief evaluates and exports the last checkpoint, and names it in the same
+file before, for the evaluator of the next job.
 """
 
 import os
@@ -112,11 +113,10 @@ class _PatientReader:
     return self._value
 
 
-def _stop_hook(state):
+def _stop_hook(raise_if_over):
   """Returns a hook that ends an evaluation when training has ended.
 
-  The chief exports the last checkpoint, and no older checkpoint may be exported
-  later. The hook looks once a second.
+  The hook looks once a second.
   """
   next_time = time.monotonic() + _POLL_SECS
 
@@ -125,8 +125,7 @@ def _stop_hook(state):
     def before_run(self, run_context):
       nonlocal next_time
       if time.monotonic() >= next_time:
-        if state() != jobs.State.TRAINING:
-          raise _NotTraining()
+        raise_if_over()
         next_time = time.monotonic() + _POLL_SECS
 
   return StopEvaluation()
@@ -179,6 +178,21 @@ class _EvaluatedFile:
     files.write_json(self._path, _Evaluated, evaluated)
 
 
+def mark_evaluated(model_dir: str, name: Optional[str],
+                   checkpoint: Optional[str]) -> None:
+  """Lets no evaluator evaluate a checkpoint again; for the chief.
+
+  Args:
+    model_dir: str.
+    name: see `EvaluatorTask`.
+    checkpoint: str, the prefix; None if there is no checkpoint.
+  """
+  if checkpoint is not None:
+    _EvaluatedFile(model_dir, name).write(_Evaluated(
+        model_dir_lib.ModelDir(model_dir).global_step(checkpoint),
+        os.path.basename(checkpoint)))
+
+
 class EvaluatorTask:
   """Evaluates the checkpoints of a job in training."""
 
@@ -226,6 +240,15 @@ class EvaluatorTask:
       self._job_watch.end()
     return self._job_watch.after(job_state)
 
+  def _raise_if_over(self):
+    """Raises `_NotTraining` if training is over or stopped.
+
+    The chief exports the last checkpoint, and no older checkpoint may be
+    exported later.
+    """
+    if self._state() != jobs.State.TRAINING:
+      raise _NotTraining()
+
   def _wait_until_start(self):
     """Waits for `start_delay_secs`, at most until the end of training."""
     end = time.monotonic() + self._start_delay_secs
@@ -249,7 +272,9 @@ class EvaluatorTask:
   def _evaluate(self, checkpoint):
     """Evaluates a checkpoint, unless training ends or the chief deletes it."""
     try:
-      self._evaluation.evaluate(checkpoint, hooks=[_stop_hook(self._state)])
+      self._evaluation.evaluate(
+          checkpoint, hooks=[_stop_hook(self._raise_if_over)],
+          before_export=self._raise_if_over)
       self._evaluated = _Evaluated(
           int(self._evaluation.metrics["global_step"]),
           os.path.basename(checkpoint))
@@ -296,7 +321,10 @@ class EvaluatorTask:
     if not self._evaluation.is_due:
       return
     step = self._step(checkpoint)
-    if step is not None and not self._evaluated.covers(checkpoint, step):
+    if step is None or self._evaluated.covers(checkpoint, step):
+      return
+    self._evaluated = self._evaluated_file.read()
+    if not self._evaluated.covers(checkpoint, step):
       self._evaluate(checkpoint)
 
   def run(self) -> None:
@@ -309,7 +337,6 @@ class EvaluatorTask:
     """
     self._report(events.Working("evaluator:0"))
     self._wait_until_start()
-    self._evaluated = self._evaluated_file.read()
     wait = waiting.Wait(
         self._timeout_secs, "start the chief, with the same model_dir")
     state = self._state()

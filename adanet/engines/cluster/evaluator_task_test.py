@@ -74,6 +74,7 @@ class _FakeEstimator:
     self.evaluated = []  # Pairs of a time and a global step.
     self.time = None
     self.before = {}  # From a step to what happens when it is evaluated.
+    self.after = {}
 
   def latest_checkpoint(self):
     return checkpoints.latest(self.model_dir)
@@ -89,6 +90,7 @@ class _FakeEstimator:
       hook.before_run(None)
     step = model_dir_lib.ModelDir(self.model_dir).global_step(checkpoint_path)
     self.evaluated.append((int(self.time.now), step))
+    self.after.pop(step, lambda: None)()
     return {"loss": 1. / step, "global_step": step}
 
   def train(self):
@@ -237,6 +239,24 @@ class EvaluatorTest(parameterized.TestCase):
       self._run({3: self._save(10)})
     self.assertEmpty(self._estimator.evaluated)
     self.assertEmpty(self._exporter.calls)
+
+  def test_training_ends_before_it_exports(self):
+    # An export of a checkpoint before the last would follow the chief's.
+    self._estimator.after[10] = self._announce("over")
+    self._run({3: self._save(10)})
+    self.assertEqual([10], self._steps)
+    self.assertEmpty(self._exporter.calls)
+
+  def test_checkpoint_that_the_chief_evaluates(self):
+
+    def save():
+      self._save(20)()
+      evaluator_task.mark_evaluated(
+          self._model_dir, None, checkpoints.latest(self._model_dir))
+
+    self._run({3: self._save(10), 10: save, 20: self._save(30),
+               30: self._announce("over")})
+    self.assertEqual([10, 30], self._steps)
 
   def _delete(self, step, ending=""):
     for name in os.listdir(self._model_dir):

@@ -173,7 +173,13 @@ class Generation:
     Call it when the chief has given the variables their values: the chief
     writes the fingerprint before.
     """
-    of_chief = fingerprint.read(self._setup.model_dir.path)
+    try:
+      of_chief = fingerprint.read(self._setup.model_dir.path)
+    except tf_compat.v1.errors.OpError as error:
+      logging.warning(
+          "Iteration %d: networks are not compared with the chief's: %s",
+          iteration.number, runtime.error_line(error))
+      return
     differences = of_chief and of_chief.graph_differences(
         fingerprint.of(self._setup.search, iteration), "on the chief",
         f"on {self._connection.name}")

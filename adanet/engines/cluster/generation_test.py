@@ -23,6 +23,7 @@ from adanet.engines.cluster import connection
 from adanet.engines.cluster import generation as generation_lib
 from adanet.engines.cluster import jobs
 from adanet.testing import searches
+from adanet.tf_compat import files
 from adanet.training import ending as ending_lib
 from adanet.training import setup as setup_lib
 
@@ -139,6 +140,10 @@ class GenerationTest(parameterized.TestCase):
     fingerprint.write(setup.model_dir.path, fingerprint.of(
         setup.search)._replace(graphs=graphs))
     self.assertEqual(expected, warn())
+    with mock.patch.object(files, "read_text", side_effect=_LOST):
+      line, = warn()
+    self.assertStartsWith(
+        line, "Iteration 0: networks are not compared with the chief's: ")
 
   def _sleep(self, secs):
     self._now += secs
