@@ -176,8 +176,8 @@ class ExportSavedModelTest(ExportTestCase):
     self.assertEqual(names[0], names[1])
     self.assertLess(int(os.path.basename(names[0])),
                     int(os.path.basename(path)))
-    for export in names[1], path:
-      self._serve(export, "serving_default", {"inputs": []})
+    for exported in names[1], path:
+      self._serve(exported, "serving_default", {"inputs": []})
     self.assertLen(os.listdir(self.base), 2)
 
   def test_removes_no_folder_of_another_process(self):

@@ -204,7 +204,9 @@ class BestExporter(_SavedModelExporter):
         `adanet.Estimator.export_saved_model`.
       event_file_pattern: str, the pattern of the event files with evaluation
         results in the model_dir. For an `adanet.EvalSpec` with a name, the
-        pattern is `eval_<name>/*.tfevents.*`. None to ignore earlier runs.
+        pattern is `eval_<name>/*.tfevents.*`. None to ignore earlier runs; in a
+        cluster, the chief then exports the last checkpoint without comparing
+        it with the evaluator's.
       compare_fn: function of two dicts of metrics, `best_eval_result` and
         `current_eval_result`, that returns whether the second dict is better.
         By default, the lower "loss" is better.
@@ -232,11 +234,22 @@ class BestExporter(_SavedModelExporter):
     return best is None or self._compare_fn(
         best_eval_result=best, current_eval_result=current)
 
-  def _best_before(self, model_dir, global_step):
+  def _best_before(self, estimator, global_step):
     """Returns the best result in the event files, except for a global step."""
+    pattern = self._event_file_pattern
+    paths = sorted(tf_compat.v1.io.gfile.glob(os.path.join(
+        checkpoint_file.escaped(estimator.model_dir), pattern))) if (
+            pattern) else []
+    # The chief of a cluster continues after the evaluator.
+    if not paths and (pattern or estimator.config.cluster_spec):
+      logging.warning(
+          "BestExporter %r exports step %d without a comparison: there are "
+          "exports, but event_file_pattern=%r matches no results of earlier "
+          "checkpoints. The default matches an EvalSpec without a name; for a "
+          "name, the pattern is eval_<name>/*.tfevents.*", self.name,
+          global_step, pattern)
     best = None
-    for path in sorted(tf_compat.v1.io.gfile.glob(os.path.join(
-        checkpoint_file.escaped(model_dir), self._event_file_pattern))):
+    for path in paths:
       for event in tf_compat.v1.train.summary_iterator(path):
         result = {value.tag: value.simple_value for value in event.summary.value
                   if value.HasField("simple_value")}
@@ -251,9 +264,8 @@ class BestExporter(_SavedModelExporter):
     if self._model_dir != estimator.model_dir:
       self._model_dir, self._best = estimator.model_dir, None
       # Without earlier exports, the first checkpoint is the best.
-      if self._event_file_pattern and tf_compat.v1.io.gfile.isdir(export_path):
-        self._best = self._best_before(
-            estimator.model_dir, eval_result["global_step"])
+      if tf_compat.v1.io.gfile.isdir(export_path):
+        self._best = self._best_before(estimator, eval_result["global_step"])
     if not self._is_better(self._best, eval_result):
       return None
     exported = self._write(estimator, export_path, checkpoint_path)

@@ -3,6 +3,8 @@
 """Tests of the exporters for an `adanet.EvalSpec`."""
 
 import os
+import types
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -19,6 +21,7 @@ class _FakeEstimator:
 
   def __init__(self, model_dir):
     self.model_dir = model_dir
+    self.config = types.SimpleNamespace(cluster_spec=None)
     self.calls = []
 
   def export_saved_model(self, export_dir_base, serving_input_receiver_fn,
@@ -103,6 +106,17 @@ class ExportersTest(parameterized.TestCase):
     self.assertEqual(expected, [
         self._export(exporter, loss, 2 + step)
         for step, loss in enumerate(losses)])
+
+  @parameterized.parameters(
+      ("eval/*.tfevents.*", None, False), ("eval_a/*.tfevents.*", None, True),
+      (None, None, False), (None, {"chief": ["a:1"]}, True))
+  def test_warns_if_the_best_is_not_known(self, pattern, cluster, warns):
+    self._export(self._best(), 1., 0)
+    self._estimator.config.cluster_spec = cluster
+    with mock.patch.object(exporters.logging, "warning") as warning:
+      self.assertEqual(pattern != "eval/*.tfevents.*", self._export(
+          self._best(event_file_pattern=pattern), 2., 1))
+    self.assertEqual(warns, warning.called)
 
   def test_best_of_another_search(self):
     exporter = self._best()

@@ -175,8 +175,8 @@ def write_saved_model(export_dir_base: _Path, session: Any,
                       strip_default_attrs: bool = True) -> bytes:
   """Writes a session as a SavedModel; returns the new folder, as bytes.
 
-  The folder is first written as `temp-<timestamp>-<unique>` and then renamed, so
-  TensorFlow Serving never sees a partial model, and several processes may
+  The folder is first written as `temp-<timestamp>-<unique>` and then renamed,
+  so TensorFlow Serving never sees a partial model, and several processes may
   export at a time. An error leaves no folder. The arguments are those of
   `adanet.Estimator.export_saved_model`.
 

@@ -83,8 +83,8 @@ def _lead(estimator, train_spec, eval_spec, **kwargs):
   if jobs.job_id(estimator.config).is_followed_by(
       jobs.JobStateFile(estimator.model_dir).read()):
     logging.warning(
-        "A later call trains in %s: this call evaluates and exports nothing and "
-        "returns None.", estimator.model_dir)
+        "A later call trains in %s: this call evaluates and exports nothing, "
+        "and returns None.", estimator.model_dir)
     return None
   # First, so that no evaluator evaluates the last checkpoint meanwhile.
   evaluator_task.mark_evaluated(
