@@ -107,7 +107,7 @@ def sign(model: Any, batch: tuple) -> Signature:
 
 def _results(model, batch):
   """Returns the logs and outputs for held-out rows; {} if a graph is needed."""
-  results: dict[str, Any] = {}
+  results = {}
   weights = model.get_weights()  # A call in training may change any.
   try:
     with models.kept_states(model):
