@@ -163,14 +163,17 @@ class TrainOps:
 
   def __init__(self, iteration: iteration_lib.Iteration,
                global_step_combiner_fn: Callable[[List[Any]], Any],
-               is_part: bool = False, shares_ensembles: bool = False):
+               is_part: bool = False, shares_ensembles: bool = False,
+               stopped: Optional[Mapping[str, int]] = None):
     """Adds the ops of all runs to the graph.
 
     Args:
       is_part: see the attribute.
       shares_ensembles: whether other workers train the same ensembles.
+      stopped: see `Start`.
     """
     self.is_part = is_part
+    self._stopped = stopped or {}
     share = iteration.share
     names = dict(zip(share.subnetworks, (
         spec.name for spec in iteration.subnetworks)))
@@ -273,7 +276,7 @@ class TrainOps:
     one that has read older steps may be the last: hooks see the global step go
     back. A lock on the server costs 3 to 5% of a small step, and the next run
     corrects the value anyway. A part presumes that the subnetworks of other
-    parts train in all of its runs.
+    parts train in all of its runs, except those that stopped before.
 
     Args:
       after: the names of the trainees that train in the same run, before this.
@@ -295,8 +298,10 @@ class TrainOps:
       furthest = v1.reduce_max(v1.stack([
           known[name] if name in known else step.read_value()
           for name, step in iteration.steps.items()]))
-      by_builder = {name: by_builder.get(name, furthest)
-                    for name in iteration.builder_names}
+      by_builder = {
+          **dict.fromkeys(iteration.builder_names, furthest),
+          **{name: v1.constant(step, v1.int64)
+             for name, step in self._stopped.items()}, **by_builder}
     # For a part, most of them are one tensor.
     different = {id(step): step for step in by_builder.values()}
     added = {key: iteration.base_global_step + step

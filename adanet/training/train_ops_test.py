@@ -36,8 +36,11 @@ class TrainOpsTest(parameterized.TestCase):
       ("ensembles_and_one", placement.Share(True, [1], True), 12),
       ("a_share", placement.Share(False, [1], True), 10),
       ("a_part", placement.Share(True, [1], True), 12, True),
-      ("a_part_without_ensembles", placement.Share(False, [1], True), 12, True))
-  def test_who_sets_the_global_step(self, share, expected, is_part=False):
+      ("a_part_without_ensembles", placement.Share(False, [1], True), 12, True),
+      ("a_part_where_a_has_stopped", placement.Share(True, [1], True), 14, True,
+       {"a": 6}))
+  def test_who_sets_the_global_step(
+      self, share, expected, is_part=False, stopped=None):
     v1 = tf_compat.v1
     with v1.Graph().as_default(), v1.Session() as session:
       subnetworks = tuple(_spec(f"t0_{i}") for i in share.subnetworks)
@@ -51,7 +54,7 @@ class TrainOpsTest(parameterized.TestCase):
           steps={s.name: s.step for s in specs},
           base_global_step=10, global_step=v1.get_variable(
               "global_step", initializer=v1.constant(10, v1.int64))),
-                                v1.reduce_mean, is_part)
+                                v1.reduce_mean, is_part, stopped=stopped)
       names = [s.name for s in subnetworks]
       run = ops.fetches(names), ops.set_global_step(names)
       session.run(v1.global_variables_initializer())

@@ -54,12 +54,15 @@ class Start(NamedTuple):
       checkpoints that follow.
     preset: `Preset`, by which an engine that evaluates candidates right after
       training knows whether to evaluate.
+    stopped: dict from the name of each builder that trains no further to the
+      step, for a part of an iteration.
   """
   number: int
   checkpoint: Optional[str]
   starts_iteration: bool = False
   from_other_folder: bool = False
   preset: Preset = Preset()
+  stopped: Dict[str, int] = {}
 
 
 class Candidates(NamedTuple):

@@ -165,7 +165,7 @@ class IterationTraining:
         self.iteration, setup.search.global_step_combiner_fn,
         is_part=setup.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
-        shares_ensembles=task.context.shares_ensembles)
+        shares_ensembles=task.context.shares_ensembles, stopped=start.stopped)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
     if task.is_chief:

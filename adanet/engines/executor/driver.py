@@ -79,6 +79,7 @@ def check_executor(executor: Any, config: Any) -> Any:
   """Returns the executor of an argument `executor`; see `forks`.
 
   Raises:
+    TypeError: `executor` is no executor.
     ValueError: as in `forks`, or the RunConfig has a cluster.
   """
   executor = forks.check_executor(executor)
@@ -117,7 +118,7 @@ class ExecutorEngine(engine.Engine):
     """Checks the executor.
 
     Raises:
-      ValueError: see `check_executor`.
+      TypeError, ValueError: see `check_executor`.
     """
     super().__init__(setup)
     self._executor = check_executor(executor, setup.config)
@@ -256,7 +257,8 @@ class ExecutorEngine(engine.Engine):
             setup.rules.evaluator), records=any(
             choice is None or choice.name == ensemble.name
             for ensemble in iteration.fitted),
-        start=start, max_steps=request.max_steps,
+        start=start._replace(stopped=self._stopped(start, iteration)),
+        max_steps=request.max_steps,
         builder_names=iteration.builder_names, model_dir=setup.model_dir.path,
         driver=driver, driver_process=part_files.worker_name())
     check = self._fingerprint_check(start, iteration, files, parts, any_part)
@@ -281,11 +283,27 @@ class ExecutorEngine(engine.Engine):
           store.Store(setup.model_dir.path).write_task, record)
     return trained._replace(seconds=seconds_before + time.time() - began)
 
+  def _stopped(self, start, iteration):
+    """Returns the steps of builders that stopped in an earlier call."""
+    if start.checkpoint is None or start.starts_iteration:
+      return {}
+    number, limit = start.number, self.setup.search.max_iteration_steps
+    steps = checkpoints.integers(
+        start.checkpoint, f"adanet/iteration_{number}/subnetwork_(.+)/step")
+    reasons = self.setup.model_dir.stopped(number, steps)
+    known = [(name, steps.get(f"t{number}_{name}"),
+              reasons.get(f"t{number}_{name}"))
+             for name in iteration.builder_names]
+    # The limit may be greater now.
+    return {name: step for name, step, reason in known
+            if step is not None and reason is not None and (
+                reason != events.at_limit(step) or
+                limit is not None and step >= limit)}
+
   def _warn_of_late_parts(self, number, results):
     """Names the parts with a single step, because no worker was free."""
     late = [part_files.part_name(part) for part, result in results.items()
-            if result.ending == ending_lib.Ending.TIME_IS_UP and
-            result.runs <= 1]
+            if result.ending == ending_lib.Ending.TIME_IS_UP and result.is_late]
     if late:
       logging.warning(
           "Iteration %d: %d of %d parts took a single step, because "
@@ -354,16 +372,17 @@ class ExecutorEngine(engine.Engine):
   def _warn_of_missing_steps(self, number, results, global_step):
     """Warns of a global step below `max_steps` at which parts have ended.
 
-    A part ends at `max_steps` as if all other builders trained as long.
+    A part ends at `max_steps` as if all other builders trained as long, except
+    those that stopped in an earlier call.
     """
     max_steps = self._training.request.max_steps
     if max_steps is not None and global_step < max_steps and any(
         result.ending == ending_lib.Ending.MAX_STEPS
         for result in results.values()):
       logging.warning(
-          "Iteration %d: training ends at step %d and not at max_steps=%d, "
-          "because a builder stopped early. A part does not know that a builder"
-          " of another part has stopped. Use a larger max_steps to train on.",
+          "Iteration %d: training ends at step %d instead of %d, because a "
+          "builder stopped earlier in this call, and a part does not know the "
+          "steps of other parts. Call train again to train on.",
           number, global_step, max_steps)
 
   def _write_curves(self, number, progress, averages):

@@ -14,6 +14,7 @@ import os
 import pickle
 import re
 import tempfile
+import time
 from typing import List
 from concurrent import futures
 from unittest import mock
@@ -78,6 +79,13 @@ class _Stopping(tf_compat.v1.train.SessionRunHook):
     self._left -= 1
     if not self._left:
       run_context.request_stop()
+
+
+class _Waiting(tf_compat.v1.train.SessionRunHook):
+  """Lets time pass in each step."""
+
+  def after_run(self, run_context, run_values):
+    mock.patch.object(time, "time", return_value=time.time() + 2000.).start()
 
 
 class _Here(engines.Here):
@@ -331,26 +339,43 @@ class DriverTest(parameterized.TestCase):
 
   @level.gate
   def test_max_steps_where_one_has_stopped(self):
-    """The other part does not know, and says that steps are missing."""
-    search = dict(steps=9, learning_rates={"a": 1e30}, max_iterations=1)
+    """The other part does not know in the first call, and says so."""
+    search = dict(steps=15, learning_rates={"a": 1e30}, max_iterations=1)
     model_dir, executor = self.create_tempdir().full_path, _Here()
-    for max_steps, step_of_b, is_short in (6, 6, True), (20, 9, False):
+    for max_steps, step_of_b, is_short in [
+        (6, 6, True), (6, 9, False), (8, 13, False), (20, 15, False)]:
       with self.assertLogs(level="INFO") as logged:
         self._train(executor, model_dir, max_steps=max_steps, **search)
       values = variables.latest(model_dir)
       steps = [int(values[f"adanet/iteration_0/subnetwork_t0_{name}/step"])
                for name in "ab"]
-      self.assertLess(steps[0], 6)
+      self.assertEqual(3, steps[0])
       self.assertEqual((step_of_b, sum(steps) // 2),
                        (steps[1], values["global_step"]))
       history = store.report(model_dir)
       self.assertEqual(values["global_step"], history.end.global_step)
-      self.assertLen(history.iterations, 0 if is_short else 1)
+      self.assertLen(history.iterations, 1 if max_steps == 20 else 0)
       self.assertEqual(is_short, (
-          f"Iteration 0: training ends at step {values['global_step']} and not "
-          "at max_steps=6, because a builder stopped early."
-          in "".join(logged.output)))
-    self.assertEqual(list("abab"), executor.trained)
+          "Iteration 0: training ends at step 4 instead of 6, because a "
+          "builder stopped earlier in this call" in "".join(logged.output)))
+    self.assertEqual(list("ab" * 4), executor.trained)
+
+  @parameterized.parameters(6, 20)
+  @level.gate
+  def test_max_steps_where_one_has_stopped_before(self, limit):
+    """All others are at the limit, which is then raised, or below."""
+    search = dict(names="abc", learning_rates={"a": 1e30}, max_iterations=1)
+    values = []
+    for executor in None, _Here():
+      model_dir = self._train(max_steps=5, steps=limit, **search)
+      for max_steps in 9, 13:
+        self._train(
+            executor, model_dir, max_steps=max_steps, steps=20, **search)
+      values.append({
+          name: value for name, value in variables.latest(model_dir).items()
+          if "/candidate_t0_a" not in name})  # Of NaN.
+    self.assertEqual(13, values[0]["global_step"])
+    variables.assert_equal(*values)
 
   @level.gate
   def test_curves_of_the_previous_ensemble_are_drawn_once(self):
@@ -462,6 +487,17 @@ class DriverTest(parameterized.TestCase):
       with self.assertRaises(execution.PartError):
         estimator.train(builders.input_fn(), executor=executor)
     self.assertEmpty(_results(model_dir))
+
+  @level.gate
+  def test_part_that_begins_in_time_is_not_late(self):
+    self.addCleanup(mock.patch.stopall)
+    with self.assertLogs(level="WARNING") as logs:
+      _estimator(self.create_tempdir().full_path).train(
+          builders.input_fn(), hooks=[_Waiting()], max_seconds=1000,
+          executor=_Here())
+    line, = [line for line in logs.output if "a single step" in line]
+    self.assertIn("Iteration 0: 1 of 2 parts took a single step, ", line)
+    self.assertIn(": 'b'. Use more", line)
 
   @level.gate
   def test_part_that_stops_early(self):

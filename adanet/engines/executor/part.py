@@ -229,6 +229,8 @@ def _trained(part_request, model, request, files, attempt, stops):
 
   start = part_request.start
   newest = files.newest_checkpoint(part_request.part)
+  is_late = newest is None and request.deadline is not None and (
+      time.time() >= request.deadline)
   if newest is not None:
     start = start._replace(checkpoint=newest, starts_iteration=False)
   writer = _Curves(model.model_dir.path)
@@ -249,7 +251,7 @@ def _trained(part_request, model, request, files, attempt, stops):
     return False
   result = _result(
       part_request, model, request, files, attempt, trained, stopped)._replace(
-          shareable=tuple(shareable))
+          shareable=tuple(shareable), is_late=is_late)
   # Another attempt may have been faster, or another driver may have removed all
   # that began from an earlier checkpoint.
   if not _is_done(part_request, files) and (

@@ -83,6 +83,7 @@ class Result(NamedTuple):
     stopped: tuple of `events.Stopped`.
     seconds: float, the time of all attempts.
     shareable: the names of variables that train outside of AdaNet's scopes.
+    is_late: whether the first attempt began after `max_seconds`.
   """
   ending: ending_lib.Ending
   driver: str
@@ -99,6 +100,7 @@ class Result(NamedTuple):
   stopped: Tuple[events.Stopped, ...]
   seconds: float
   shareable: Tuple[str, ...] = ()
+  is_late: bool = False
 
   @property
   def runs(self) -> int:
