@@ -110,7 +110,7 @@ def _text(value):
     data = (repr(value.tolist()).encode() if value.dtype.hasobject
             else value.tobytes())
     return f"{value.dtype}{value.shape}{hashlib.sha256(data).hexdigest()}"
-  parts: Any = value
+  parts = value
   if isinstance(value, types.CodeType):
     parts = value.co_code, value.co_names, value.co_consts
   elif isinstance(value, types.FunctionType):
