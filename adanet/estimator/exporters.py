@@ -237,9 +237,12 @@ class BestExporter(_SavedModelExporter):
   def _best_before(self, estimator, global_step):
     """Returns the best result in the event files, except for a global step."""
     pattern = self._event_file_pattern
-    paths = sorted(tf_compat.v1.io.gfile.glob(os.path.join(
-        checkpoint_file.escaped(estimator.model_dir), pattern))) if (
-            pattern) else []
+    try:
+      paths = sorted(tf_compat.v1.io.gfile.glob(os.path.join(
+          checkpoint_file.escaped(estimator.model_dir), pattern))) if (
+              pattern) else []
+    except tf_compat.v1.errors.NotFoundError:  # Of TensorFlow 1.15.
+      paths = []
     # The chief of a cluster continues after the evaluator.
     if not paths and (pattern or estimator.config.cluster_spec):
       logging.warning(
