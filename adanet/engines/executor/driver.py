@@ -107,8 +107,9 @@ def _text(value):
   if value is None or isinstance(value, (str, bytes, int, float, type)):
     return repr(value)
   if isinstance(value, np.ndarray):
+    # A view, because the array may be a file that is larger than the memory.
     data = (repr(value.tolist()).encode() if value.dtype.hasobject
-            else value.tobytes())
+            else np.ascontiguousarray(value).reshape(-1).view(np.uint8))
     return f"{value.dtype}{value.shape}{hashlib.sha256(data).hexdigest()}"
   parts = value
   if isinstance(value, types.CodeType):
