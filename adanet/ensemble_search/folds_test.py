@@ -284,6 +284,13 @@ class FoldsTest(parameterized.TestCase):
     lent = kept.borrow("group", first.task, split, None)
     self.assertEqual(1, lent.model.count_params())
     self.assertIsNone(kept.borrow("group", first.task, split, None))
+    # A new network takes the room of ended ones.
+    kept.add_new(first)
+    kept.add_ended("group", stand_in("e", 4))
+    new = stand_in("f", 4)
+    kept.add_new(new)
+    self.assertIs(new, kept.build("group", new.task, split, None))
+    self.assertIsNone(kept.borrow("group", first.task, split, None))
 
   def test_one_trace_of_a_step(self):
     traced = []
