@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import files
-from adanet.ensemble_search import models
+from adanet.ensemble_search import identity
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -61,13 +61,13 @@ def digest(combine: Any) -> str:
     if function in seen:
       continue
     seen.add(function)
-    texts.append(models.digest_code(function))
+    texts.append(identity.digest_code(function))
     for name, value in sorted(_read_values(function).items()):
       if isinstance(value, types.FunctionType) and (
           value.__module__ == combine.__module__):
         functions.append(value)
       elif isinstance(value, _CONSTANTS):
-        texts.append(f"{name}: {models.text_of(value)}")
+        texts.append(f"{name}: {identity.text_of(value)}")
   return (f"{keras.saving.get_registered_name(combine)} "
           f"{hashlib.sha256(str(texts).encode()).hexdigest()}")
 

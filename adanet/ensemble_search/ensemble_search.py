@@ -25,6 +25,7 @@ from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
+from adanet.ensemble_search import identity
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import preflight
@@ -161,7 +162,7 @@ class EnsembleSearch:
             "loss": loss, "metrics": metrics, "optimizer": optimizer})
     for text in () if loss is None else arguments_lib.list_differences(
         {"loss": content["digests"]["loss"]},
-        {"loss": models_lib.digest_argument(loss)}):
+        {"loss": identity.digest_argument(loss)}):
       log.warning("%s. Using the loss given to load().", text)
     if combine is None:
       ensemble = files.Directory(path).read(files.ENSEMBLE) or {"combine": ""}
@@ -307,7 +308,7 @@ class EnsembleSearch:
         class_weight, folds, self._seed)
     digests.update(epochs=str(epochs), patience=str(patience), monitor=(
         f"{monitor} ({compared.mode})"), **{
-            name: models_lib.digest_argument(getattr(self._arguments, name))
+            name: identity.digest_argument(getattr(self._arguments, name))
             for name in ("loss", "loss_weights", "optimizer")}, **{
                 f"models[{name!r}]": "trials"
                 for name in proposals.list_spaces(self._models)})

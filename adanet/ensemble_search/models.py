@@ -1,27 +1,21 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Keras models: built by a user's functions, compiled, described and copied."""
+"""Keras models: built by a user's functions, compiled and copied."""
 
-import base64
 from collections.abc import Iterator
 import contextlib
-import hashlib
 import inspect
 import json
-import marshal
 import os
-import re
 import tempfile
 import types
 from typing import Any, NamedTuple
-import warnings
 
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import arrays
+from adanet.ensemble_search import identity
 from adanet.tf_compat import runtime
 from adanet.tf_compat import seeds
-import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _HOOKS_OF_BATCHES = [
@@ -30,21 +24,6 @@ _HOOKS_OF_BATCHES = [
 _CALLBACKS = ("expected a function that returns a list of new callbacks for "
               "each network, such as lambda: "
               "[keras.callbacks.ReduceLROnPlateau()]")
-_SIMPLE = (str, int, float, bool, type(None))
-_LIBRARIES = ("keras", "numpy", "tensorflow")
-# Objects of Keras that have more than a config and variables: code, or tables
-# and constants of `adapt`.
-_WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
-              "TorchModuleWrapper", "Discretization", "IntegerLookup",
-              "Normalization", "StringLookup", "TextVectorization")
-
-
-@contextlib.contextmanager
-def without_warnings() -> Iterator[None]:
-  """Leaves out Keras's warnings of lambdas, which are about model files."""
-  with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    yield
 
 
 class CompileArguments(NamedTuple):
@@ -92,7 +71,7 @@ def _copy(value):
   kind = type(value)
   try:
     # The object may have a lambda, which is safe: it is of this program.
-    with without_warnings(), keras.saving.custom_object_scope(
+    with identity.without_warnings(), keras.saving.custom_object_scope(
         {kind.__name__: kind}):
       return keras.saving.deserialize_keras_object(
           keras.saving.serialize_keras_object(value), safe_mode=False)
@@ -106,30 +85,13 @@ def _copy(value):
           "or compile the models with it in their functions.") from error
 
 
-def _to_config(value):
-  """Returns a value of Keras as JSON has it."""
-  # Keras cannot read tuples again, and leaves schedules of learning rates as
-  # objects.
-  with without_warnings():
-    return json.loads(json.dumps(
-        keras.saving.serialize_keras_object(_to_lists(value)),
-        default=keras.saving.serialize_keras_object))
-
-
-def _to_lists(value):
-  if isinstance(value, dict):
-    return {key: _to_lists(part) for key, part in value.items()}
-  return list(map(_to_lists, value)) if isinstance(
-      value, (list, tuple)) else value
-
-
 def _argument_to_json(value):
   try:
-    config = _to_config(value)
+    config = identity.to_config(value)
     # Keras changes the config that it reads, and leaves some options out.
-    again = keras.saving.deserialize_keras_object(_to_config(value))
-    if isinstance(again, keras.optimizers.Optimizer) or (
-        text_of(again) == text_of(_to_lists(value))):
+    again = keras.saving.deserialize_keras_object(identity.to_config(value))
+    if isinstance(again, keras.optimizers.Optimizer) or identity.text_of(
+        again) == identity.text_of(identity.to_lists(value)):
       return {"keras": config}
   except Exception:  # An object of the user.  # pylint: disable=broad-except
     pass
@@ -286,136 +248,6 @@ def build_callbacks(callbacks: Any, name: str) -> list:
   return list(built)
 
 
-def text_of(value: Any, name_of: Any = lambda value: getattr(
-    value, "__qualname__", type(value).__qualname__)) -> str:
-  """Returns a text of an argument of `Model.compile` with all options.
-
-  `name_of` names a user's function or object. By default, the text is the same
-  in another program.
-  """
-  of = lambda part: text_of(part, name_of)
-  if isinstance(value, _SIMPLE):
-    return repr(value)
-  if isinstance(value, dict):
-    return "{%s}" % ", ".join(f"{of(key)}: {of(value[key])}"
-                              for key in sorted(value, key=str))
-  if isinstance(value, (list, tuple)):
-    return "[%s]" % ", ".join(map(of, value))
-  if isinstance(value, (types.FunctionType, type)):
-    return (f"{value.__module__}.{value.__qualname__}" if
-            value.__module__.split(".")[0] in _LIBRARIES else name_of(value))
-  if isinstance(value, (np.ndarray, np.generic, tf.Tensor, tf.Variable,
-                        keras.Variable)):
-    return arrays.digest(np.asarray(value))
-  kind = type(value).__qualname__
-  try:
-    # Losses of Keras leave options out of their configs.
-    return f"{kind}({of(vars(value))})" if isinstance(
-        value, keras.losses.Loss) else (
-            f"{kind}({config_text(_to_config(value))})")
-  except Exception:  # pylint: disable=broad-except
-    return name_of(value)
-
-
-def digest_argument(value: Any) -> str:
-  """Returns the name and a digest of an argument of `Model.compile`."""
-  if isinstance(value, _SIMPLE):
-    return repr(value)
-  name = getattr(value, "__name__", type(value).__name__)
-  digest = hashlib.sha256(text_of(value).encode()).hexdigest()[:16]
-  return f"{name} {digest}"
-
-
-def digest_model(model: Any) -> str:
-  """Returns a digest of the architecture of a new model, built or not."""
-  try:
-    with without_warnings():
-      config = config_text(json.loads(model.to_json()).get("config"))
-  except Exception:  # A class without a config.  # pylint: disable=broad-except
-    config = ""
-  compiled = text_of([getattr(model, "loss", None), model.optimizer])
-  return hashlib.sha256(
-      f"{type(model).__name__} {config} {compiled}".encode()
-  ).hexdigest()[:16]
-
-
-def config_of_keras(model: Any) -> str | None:
-  """Returns the config of a compiled model that is only config and variables.
-
-  Returns None for a model with anything of the user's: a class, a function, a
-  `Lambda`, or a state that Keras counts among no variables. Loss, metrics and
-  optimizer count.
-  """
-  try:
-    config = _to_config(model)
-  except Exception:  # Of a user's object.  # pylint: disable=broad-except
-    return None
-  return config_text(config) if _is_of_keras(config) else None
-
-
-def _is_of_keras(config):
-  """Returns whether a part of a config names only objects of Keras."""
-  if isinstance(config, list):
-    return all(map(_is_of_keras, config))
-  if not isinstance(config, dict):
-    return True
-  name = config.get("class_name")
-  if name is not None and not name.startswith("__keras_tensor") and (
-      name in _WITH_MORE or
-      not str(config.get("module")).startswith("keras")):
-    return False
-  # A function stands in a config as {"value": [its code, ...]}.
-  return not (isinstance(config.get("value"), list) or
-              config.get("stateful") or config.get("run_eagerly")) and all(
-                  map(_is_of_keras, config.values()))
-
-
-def config_text(config: Any) -> str:
-  """Returns a text of a config that is the same in another program.
-
-  Names are numbered in order, because Keras numbers automatic names by all
-  layers that the program has built. Built shapes, and the lines of a lambda,
-  are left out.
-  """
-  text = json.dumps(_without_places(config), sort_keys=True)
-  names: dict[str, str] = {}
-  for name in re.findall(r'"name": "([^"]*)"', text):
-    stem = re.sub(r"_\d+$", "", name)
-    names.setdefault(name, f"{stem} {len(names)}")
-  return re.sub(r'"([^"]*)"', lambda match: (
-      f'"{names.get(match[1], match[1])}"'), text)
-
-
-def _without_places(config):
-  """Returns a part of a config without built shapes and lines of code."""
-  if isinstance(config, list):
-    return list(map(_without_places, config))
-  if not isinstance(config, dict):
-    return config
-  if config.get("class_name") == "__lambda__":
-    parts = config["config"]
-    code, *others = parts.get("value") or parts.values()
-    return [_code_text(marshal.loads(base64.b64decode(code))), others]
-  return {key: _without_places(part) for key, part in config.items()
-          if key != "build_config"}
-
-
-def _code_text(code):
-  """Returns the text of a function's code; marshalled bytes differ by use."""
-  constants = [_code_text(value) if isinstance(value, types.CodeType) else (
-      sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value))
-               for value in code.co_consts]
-  return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars,
-               constants))
-
-
-def digest_code(function: Any) -> str:
-  """Returns a digest of the code of a function; "" for other callables."""
-  code = getattr(function, "__code__", None)
-  return "" if code is None else hashlib.sha256(
-      _code_text(code).encode()).hexdigest()[:16]
-
-
 def custom_objects(layer: Any) -> dict[str, Any]:
   """Returns the user's classes and functions in a layer, by name.
 
@@ -430,7 +262,7 @@ def custom_objects(layer: Any) -> dict[str, Any]:
     seen.add(id(layer))
     for value in (type(layer), *vars(layer).values()):
       if isinstance(value, (types.FunctionType, type)):
-        if value.__module__.split(".")[0] not in _LIBRARIES:
+        if value.__module__.split(".")[0] not in identity.LIBRARIES:
           objects[value.__name__] = value
       else:
         layers.extend(part for part in (value if isinstance(
@@ -484,7 +316,7 @@ def copy_layers(model: Any, ids: set[int]) -> Any:
 def copy_layer(layer: Any) -> Any:
   """Copies a layer or a model by a file of Keras; the copy is not compiled."""
   is_model = isinstance(layer, keras.Model)
-  with tempfile.TemporaryDirectory() as folder, without_warnings(), (
+  with tempfile.TemporaryDirectory() as folder, identity.without_warnings(), (
       keras.saving.custom_object_scope(custom_objects(layer))):
     path = os.path.join(folder, "layer.keras")
     (layer if is_model else keras.Sequential([layer])).save(path)

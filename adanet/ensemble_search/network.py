@@ -22,6 +22,7 @@ from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import files
+from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
 from adanet.tf_compat import seeds
@@ -116,7 +117,7 @@ class Network:
     device: str, the device of variables, steps and data; None for TensorFlow's
       choice.
     model: `keras.Model`.
-    config: str, see `models.config_of_keras`.
+    config: str, see `identity.config_of_keras`.
     check_size: int, the rows of a held-out batch.
     layouts: the `Layout` of batches that train, and of held-out batches.
     steps: `Steps`, the functions of the model.
@@ -136,7 +137,7 @@ class Network:
     self._begin_record(task, split)
     with rows_lib.scope(device), task.seeded():
       self.model = task.build_model()
-      self.config = models.config_of_keras(self.model)
+      self.config = identity.config_of_keras(self.model)
       self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
       self.layouts = split.layout(), split.held_out.layout(self.check_size)
       for layout in self.layouts:
@@ -186,7 +187,7 @@ class Network:
     """
     with rows_lib.scope(self.device), task.seeded():
       model = task.build_model()
-      if self.config != models.config_of_keras(model):
+      if self.config != identity.config_of_keras(model):
         return False
       if not model.built:
         model(rows_lib.first_batch(split.held_out, self.check_size)[0])

@@ -16,6 +16,7 @@ from adanet.ensemble_search import arrays
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
+from adanet.ensemble_search import identity
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
@@ -38,7 +39,7 @@ def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
   digests = {}
   for task in tasks:
     with task.seeded():
-      digests[task.owner] = models_lib.digest_model(task.build_model())
+      digests[task.owner] = identity.digest_model(task.build_model())
   return digests
 
 
@@ -122,7 +123,7 @@ class Preflight:
     if network.config is None:  # Otherwise the config tells all.
       again = models_lib.copy_outer_model(owner, again, model)
       _check_again(network, again, batch[0], predictions.outputs)
-      self._check_finished(task, again, batch[0])
+      self._check_finished(task, batch[0])
     self._output_names.append(getattr(model, "output_names", None))
     monitor = task.monitor
     if monitor.name != "val_loss" and task.callbacks is None:
@@ -152,21 +153,23 @@ class Preflight:
     batch, predictions = network.sample()
     with task.seeded():
       again = task.build_model()
-      if not task.key.trial:
-        self.digests[task.owner] = models_lib.digest_model(again)
+      # A copy has another config.
+      if not task.key.trial and not task.copies:
+        self.digests[task.owner] = identity.digest_model(again)
       if network.config is None:
         ensemble_model.prepare(again, batch[0])
-      elif models_lib.config_of_keras(again) != network.config:
+      elif identity.config_of_keras(again) != network.config:
         raise ValueError(_OTHER_MODEL.format(task.owner, "its config differs"))
     return network, batch, predictions, again
 
-  def _check_finished(self, task, model, x):
+  def _check_finished(self, task, x):
     """Checks that a maker builds the model of its finished network."""
     for key in self._directory.keys():
       folder = self._directory.folder(key)
       if (key.maker, key.fold) == (task.key.maker, task.key.fold) and (
           folder.finished_record() is not None):
-        ensemble_model.load_network(task.owner, model, x, folder)
+        # With the seed of this network, by which the function may draw.
+        ensemble_model.build_member(task._replace(key=key), x, folder)
         return
 
   def make_judge(self) -> ensemble_model.Judge:
@@ -366,7 +369,7 @@ def _compile_config(model):
   for optimizer in optimizers:
     optimizer.get_config = dict
   try:
-    with models_lib.without_warnings():
+    with identity.without_warnings():
       return model.get_compile_config()
   finally:
     for optimizer in optimizers:
@@ -382,7 +385,7 @@ def _compare_loss(before, owner, model):
   config = _compile_config(model)
   weights = config.get("loss_weights")
   # A user's function has no options to compare: it must be the same object.
-  text = models_lib.text_of([loss, weights], lambda value: str(id(value)))
+  text = identity.text_of([loss, weights], lambda value: str(id(value)))
   if before is not None and before[1] != text:
     raise ValueError(
         f"loss=None: {before[0]} is compiled with "

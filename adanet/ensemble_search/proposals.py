@@ -19,6 +19,7 @@ import zlib
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import files
+from adanet.ensemble_search import identity
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.tf_compat import seeds
@@ -180,7 +181,7 @@ class Proposer:
     function = self._functions[name]
     architecture = ""
     try:
-      architecture = models_lib.digest_model(self._build(key, trial))
+      architecture = identity.digest_model(self._build(key, trial))
     except ValueError as error:
       if not isinstance(error.__cause__, optuna.TrialPruned):
         raise
@@ -190,7 +191,7 @@ class Proposer:
           name, key.trial, iteration, trial.params, {
               parameter: optuna.distributions.distribution_to_json(distribution)
               for parameter, distribution in trial.distributions.items()},
-          trial.user_attrs, architecture, models_lib.digest_code(function))
+          trial.user_attrs, architecture, identity.digest_code(function))
       json.dumps(record)
     except TypeError as error:
       raise ValueError(
@@ -216,7 +217,7 @@ class Proposer:
     for name in self._spaces:
       records = [record for record in self._recorded
                  if record.function == name and record.architecture]
-      code = models_lib.digest_code(self._functions[name])
+      code = identity.digest_code(self._functions[name])
       texts += filter(None, (
           self._difference(record, records) for record in [
               record for record in records if record.code != code
@@ -252,7 +253,7 @@ class Proposer:
               0, 0, other.function, trial=other.number).owner
           return (f"{owner} has {name}={value!r}, and the function takes "
                   f"{distribution}")
-    return "" if models_lib.digest_model(model) == record.architecture else (
+    return "" if identity.digest_model(model) == record.architecture else (
         f"{key.owner} makes another model")
 
 

@@ -29,6 +29,7 @@ from adanet import forks
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import files
+from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
@@ -129,8 +130,8 @@ def _results(model, batch):
 def _sign_config(name, owner):
   """Returns the `SignedPart` of a config, or None for an object without."""
   try:
-    with models.without_warnings():
-      text = models.config_text(json.loads(json.dumps(
+    with identity.without_warnings():
+      text = identity.config_text(json.loads(json.dumps(
           owner and owner.get_config(),
           default=keras.saving.serialize_keras_object)))
   except Exception:  # Of a user's class.  # pylint: disable=broad-except

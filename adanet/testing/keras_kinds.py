@@ -5,6 +5,7 @@
 A group has its data, and functions of models that train on them.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 from adanet import tf_compat
@@ -430,6 +431,7 @@ UNLIKE = Group({"constant": dense(_Scaled), "own_step": OwnLoop}, "mse", X, Y,
                {"folds": 3}, loads=False)
 
 
+@functools.lru_cache(maxsize=None)
 def _outer():
   base = keras.Sequential([keras.Input([6]), L.Dense(8, "tanh"), L.Dropout(.2)])
   base.trainable = False
@@ -437,19 +439,18 @@ def _outer():
   return base
 
 
-def on(base, width):
+def on(get_base, width):
   """Returns a function of a model on layers that all its networks have."""
 
   def make():
     inputs = keras.Input([6])
     return keras.Model(inputs, L.Dense(1)(
-        L.Dense(width, "tanh")(base(inputs, training=False))))
+        L.Dense(width, "tanh")(get_base()(inputs, training=False))))
 
   return make
 
 
-_BASE = _outer()
-OUTER = Group({"narrow": on(_BASE, 3), "wide": on(_BASE, 8)}, "mse", X, Y,
+OUTER = Group({"narrow": on(_outer, 3), "wide": on(_outer, 8)}, "mse", X, Y,
               {"folds": 2})
 
 
