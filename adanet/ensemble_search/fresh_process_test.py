@@ -15,6 +15,7 @@ from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models as models_lib
+from adanet.testing import engines
 from adanet.testing import keras_kinds
 from adanet.testing import level
 import numpy as np
@@ -158,6 +159,17 @@ class FreshProcessTest(absltest.TestCase):
         for kind, future in running.items():
           with self.subTest(f"{function.__name__} {kind}"):
             future.result()
+
+  @level.gate
+  def test_workers_of_a_program_that_has_made_models(self):
+    for _ in range(3):
+      GROUPS["words"].models["bidirectional"]()
+    with engines.process_pool(1) as executor:
+      for kind in (("words", "bidirectional"), ("table", "functional")):
+        with self.subTest(kind):
+          search = _fit(self.create_tempdir().full_path, *kind,
+                        executor=executor)
+          self.assertLen(search.history.networks, 1)
 
   def test_models_between_other_models(self):
     """Digests are equal for the first model of a process, and for later ones.
