@@ -300,7 +300,8 @@ class Estimator(answering.Answering):
         `input_context`, and is called again in each iteration. Training ends
         where the dataset ends.
       hooks: sequence of `SessionRunHook`. A `CheckpointSaverHook` overrides the
-        checkpoint settings of the config.
+        checkpoint settings of the config. On a cluster, a worker's hook reads
+        the global step of the chief's last run.
       steps: int, the number of global steps to train in this call.
       max_steps: int, the global step at which to end.
       saving_listeners: sequence of `CheckpointSaverListener`.

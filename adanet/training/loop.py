@@ -353,7 +353,7 @@ class Loop:
     if not self._saver.is_due(self.global_step):
       return
     # The saver keeps the request: an iteration that is over is decided first.
-    if self._saver.save(session, self.global_step) and not (
+    if self._saver.save(session) and not (
         ending_lib.is_over(self._standing())):
       self._hooks.is_stop_asked = True
 

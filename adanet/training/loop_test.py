@@ -304,7 +304,7 @@ class EndingTest(LoopTest):
     self.saver.save.return_value = asks
     self.assertEqual(ending, self.train(_alone()))
     self.assertEqual(ending, self.loop.run(self.runs))  # Another session.
-    self.saver.save.assert_called_once_with(self.runs, saved)
+    self.saver.save.assert_called_once_with(self.runs)
     self.assertEqual(steps, self.loop.global_step)
 
   def test_note_that_a_disk_refuses_is_written_in_the_next_session(self):

@@ -125,13 +125,13 @@ def _saved(setup, training, global_step, listeners):
   wait = waiting.Wait(training.request.wait_timeout_secs, "free some space")
   saver = saving.CheckpointSaver(
       model_dir_lib.ModelDir(setup.model_dir.path), setup.config,
-      [global_step], training.report,
+      [global_step], global_step, training.report,
       lambda problem: wait.pause(2., lambda: problem), listeners)
   saver.build()
   with sessions.local_session(setup.config.session_config) as session:
     session.run(tf_compat.v1.global_variables_initializer())
     step = int(session.run(global_step))
-    saver.end(session, step, lambda: None)
+    saver.end(session, lambda: None)
   assert saver.checkpoint is not None
   return saver.checkpoint, step, saver.is_stop_asked
 

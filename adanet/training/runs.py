@@ -206,7 +206,7 @@ class Runs:
     """Returns the global step for a run that trains some names.
 
     As always, hooks that fetch the global step get the value before the step.
-    The step is therefore set after the hooks' fetches.
+    The chief therefore sets the step after the hooks' fetches.
     """
     graph = tf_compat.v1.get_default_graph()
     elements = [graph.as_graph_element(leaf) for leaf in _leaves(fetched)]
@@ -214,7 +214,7 @@ class Runs:
     if key not in self._global_steps:
       with tf_compat.v1.control_dependencies(
           [_fetched_here(element) for element in elements]):
-        self._global_steps[key] = self._ops.set_global_step(names)
+        self._global_steps[key] = self._ops.global_step(names)
     return self._global_steps[key]
 
   def _look(self):

@@ -133,7 +133,7 @@ class Saver:
     del global_step
     return False
 
-  def save(self, session: Any, global_step: int) -> bool:
+  def save(self, session: Any) -> bool:
     """Saves a checkpoint, unless nothing has trained since the last save.
 
     A full disk does not stop training: a warning is logged, and a later call
@@ -142,17 +142,16 @@ class Saver:
     Returns:
       Whether a listener asks to stop training.
     """
-    del session, global_step
+    del session
     return False
 
-  def end(self, session: Any, global_step: int,
-          end_hooks: Callable[[], None]) -> None:
+  def end(self, session: Any, end_hooks: Callable[[], None]) -> None:
     """Saves the last checkpoint, and ends the listeners, then the hooks.
 
     The save is first, so that hooks read the trained values, and an error of a
     hook loses nothing.
     """
-    del session, global_step
+    del session
     end_hooks()
 
 
@@ -162,6 +161,11 @@ class CheckpointSaver(Saver):
   The global step does not show all progress: when the subnetworks of an
   iteration are done, ensembles may train on. The steps of all trainees show
   whether there is something to save.
+
+  The run that reads these steps also stores the global step that follows from
+  the steps: on a cluster, other tasks train between the last run of the loop
+  and a save. The checkpoint, its name, the listeners and the report have the
+  same global step.
 
   A hook may also save in the same folder. Then neither the hook nor this saver
   saves a step twice, and each calls only the listeners that it was given.
@@ -174,7 +178,7 @@ class CheckpointSaver(Saver):
   graph_files: GraphFiles
 
   def __init__(self, model_dir: model_dir_lib.ModelDir, config: Any,
-               steps: Sequence[Any], report: events.Report,
+               steps: Sequence[Any], global_step: Any, report: events.Report,
                wait_for_space: Callable[[str], None],
                listeners: Sequence[Any] = (),
                input_position: _InputPosition = lambda session: {},
@@ -184,6 +188,8 @@ class CheckpointSaver(Saver):
     Args:
       config: RunConfig, with the frequency and the number of checkpoints.
       steps: the variables with the steps of all trainees of all tasks.
+      global_step: tensor that stores and returns the global step that follows
+        from `steps`.
       report: called with a `CheckpointSaved` for each checkpoint.
       wait_for_space: called with the problem, repeatedly while a necessary
         checkpoint does not fit on the disk. Sleeps, and raises an error after
@@ -207,6 +213,7 @@ class CheckpointSaver(Saver):
     self._hook_dirs = [os.path.abspath(path) for path in (
         model_dir.path, search_dir or model_dir.path)]
     self._steps = steps
+    self._global_step = global_step
     self.checkpoint: Optional[str] = None
     self.is_stop_asked = False  # By a listener, with the last checkpoint.
     self._saved_steps: Optional[List[int]] = None
@@ -268,18 +275,19 @@ class CheckpointSaver(Saver):
         self._wait_for_space(str(error))
 
   def _read(self, session):
-    return session.run(self._read_steps).tolist()
+    """Returns the steps, and the global step, which the run stores."""
+    steps, global_step = session.run((self._read_steps, self._global_step))
+    return steps.tolist(), int(global_step)
 
   def _note_told(self, steps, global_step):
     self._told_steps = steps
     self._told_global_step = global_step
     self._told_time = time.time()
 
-  def begin_iteration(self, session: Any, number: int,
-                      global_step: int) -> None:
+  def begin_iteration(self, session: Any, number: int) -> None:
     """Saves the checkpoint with which an iteration after the first begins."""
     path = f"{self._model_dir.increment_checkpoint_path}-{number}"
-    steps = self._read(session)
+    steps, global_step = self._read(session)
     self._save_new(session, path, steps, global_step, self._write_surely)
     self._note_told(steps, global_step)
 
@@ -305,10 +313,10 @@ class CheckpointSaver(Saver):
     self._saved_steps = steps
     self._report(events.CheckpointSaved(path, global_step))
 
-  def _save(self, session, global_step, listeners, write, prefix=None):
+  def _save(self, session, listeners, write, prefix=None):
     # Other tasks may train meanwhile. The checkpoint is then further than this,
     # and the next call saves again.
-    steps = self._read(session)
+    steps, global_step = self._read(session)
     if steps == self._told_steps:
       return False
     for listener in listeners:
@@ -332,28 +340,31 @@ class CheckpointSaver(Saver):
       self._next_try = time.time() + _RETRY_SECS
       return False
 
-  def save(self, session: Any, global_step: int) -> bool:
+  def save(self, session: Any) -> bool:
     """Saves a checkpoint; see `Saver`."""
     return self._warn_if_full(lambda: self._save(
-        session, global_step, self._listeners, self._write))
+        session, self._listeners, self._write))
 
-  def save_or_fail(self, session: Any, global_step: int) -> None:
+  def save_or_fail(self, session: Any) -> None:
     """Saves a checkpoint now; raises a `DiskFullError` on a full disk."""
-    self._save(session, global_step, self._listeners, self._write)
+    self._save(session, self._listeners, self._write)
 
   def _save_for_hook(self, session, prefix, global_step):
     folder, name = os.path.split(prefix)
     if os.path.abspath(folder) not in self._hook_dirs:
-      self._save_elsewhere(session, folder, prefix, global_step)
+      self._save_elsewhere(session, folder, prefix)
     else:
       self._warn_if_full(lambda: self._save_here(
           session, os.path.join(self._model_dir.path, name), global_step))
 
-  def _save_here(self, session, prefix, global_step):
-    self._save_new(session, self._new_path(prefix, global_step),
-                   self._read(session), global_step, self._write)
+  def _save_here(self, session, prefix, hook_step):
+    del hook_step
+    steps, global_step = self._read(session)
+    self._save_new(session, self._new_path(prefix, global_step), steps,
+                   global_step, self._write)
 
-  def _save_elsewhere(self, session, folder, prefix, global_step):
+  def _save_elsewhere(self, session, folder, prefix):
+    _, global_step = self._read(session)
     path = self._new_path(prefix, global_step)
     checkpoint_file.recover(self._saver, folder)
     try:
@@ -362,15 +373,14 @@ class CheckpointSaver(Saver):
     finally:
       checkpoint_file.recover(self._saver, self._model_dir.path)
 
-  def end(self, session: Any, global_step: int,
-          end_hooks: Callable[[], None]) -> None:
+  def end(self, session: Any, end_hooks: Callable[[], None]) -> None:
     """Ends the listeners and the hooks; see `Saver`.
 
     Waits for space on a full disk.
     """
-    self._save(session, global_step, self._listeners, self._write_surely)
+    self._save(session, self._listeners, self._write_surely)
     for listener in self._listeners:
-      listener.end(session, global_step)
+      listener.end(session, self._told_global_step)
     end_hooks()
 
 
@@ -391,32 +401,31 @@ class HookedSaver(CheckpointSaver):
     super().__init__(**arguments)
     self._listeners = [listener for hook in hooks
                        for listener in checkpoint_file.saver_listeners(hook)]
-    self._hook_global_step: Optional[int] = None
+    self._hook_step: Optional[int] = None
 
   def is_due(self, global_step: int) -> bool:
     """Returns False: the hooks know."""
     return False
 
-  def _save_here(self, session, prefix, global_step):
-    self._hook_global_step = global_step
-    self._save(session, global_step, (), self._write, prefix)
+  def _save_here(self, session, prefix, hook_step):
+    self._hook_step = hook_step
+    self._save(session, (), self._write, prefix)
 
-  def save(self, session: Any, global_step: int) -> bool:
+  def save(self, session: Any) -> bool:
     """Saves the first checkpoint. The hooks call the listeners."""
-    return self._warn_if_full(lambda: self._save(
-        session, global_step, (), self._write))
+    return self._warn_if_full(lambda: self._save(session, (), self._write))
 
-  def end(self, session: Any, global_step: int,
-          end_hooks: Callable[[], None]) -> None:
+  def end(self, session: Any, end_hooks: Callable[[], None]) -> None:
     """Ends the hooks, and saves the last checkpoint if the hooks do not.
 
     At the end, a hook saves if the global step has changed since the last save.
     """
     before = self.checkpoint
-    if self._hook_global_step in (None, global_step):
-      self._save(session, global_step, self._listeners, self._write_surely)
+    _, global_step = self._read(session)
+    if self._hook_step in (None, global_step):
+      self._save(session, self._listeners, self._write_surely)
     try:
       end_hooks()
     finally:
       if self.checkpoint == before:
-        self._save(session, global_step, (), self._write_surely)
+        self._save(session, (), self._write_surely)

@@ -57,7 +57,7 @@ class _Search:
   def saver(self, listener, saved, **config):
     config = tf_compat.RunConfig(**{"keep_checkpoint_max": None, **config})
     saver = saving.CheckpointSaver(
-        self.model_dir, config, self.steps, saved.append,
+        self.model_dir, config, self.steps, self.global_step, saved.append,
         self.fail_without_space, [listener])
     saver.build()
     return saver
@@ -103,9 +103,9 @@ class CheckpointSaverTest(absltest.TestCase):
             saver.go_on_from(checkpoint)
           else:
             if action == "save":
-              saver.save(search.session, search.step())
+              saver.save(search.session)
             else:
-              saver.end(search.session, search.step(), lambda: None)
+              saver.end(search.session, lambda: None)
             if is_stale:
               num_stale += 1
               expected.append((saver.checkpoint, search.values()))
@@ -137,19 +137,19 @@ class CheckpointSaverTest(absltest.TestCase):
         due.append(saver.is_due(search.step()))
         if due[-1]:
           search.train(_ENSEMBLE)
-          saver.save(search.session, search.step())
+          saver.save(search.session)
     self.assertEqual([False, True] * 3, due)
 
   def test_is_due_after_steps(self):
     with tf_compat.v1.Graph().as_default():
       search, saver = self._saver(save_checkpoints_steps=3)
       due = []
-      saver.save(search.session, 0)
+      saver.save(search.session)
       for _ in range(7):
         search.train(_SUBNETWORK)
         if saver.is_due(search.step()):
           due.append(search.step())
-          saver.save(search.session, search.step())
+          saver.save(search.session)
     self.assertEqual([3, 6], due)
 
   def test_old_ones_go_after_a_restart_too(self):
@@ -157,7 +157,7 @@ class CheckpointSaverTest(absltest.TestCase):
       search, saver = self._saver(keep_checkpoint_max=2)
       for _ in range(4):
         search.train(_SUBNETWORK)
-        saver.save(search.session, search.step())
+        saver.save(search.session)
         saver = search.saver(mock.Mock(), [], keep_checkpoint_max=2)
     self.assertCountEqual(
         ["model.ckpt-3.index", "model.ckpt-4.index"],
@@ -173,7 +173,7 @@ class CheckpointSaverTest(absltest.TestCase):
       names = []
       for name in (_SUBNETWORK, _ENSEMBLE, _ENSEMBLE, _SUBNETWORK):
         search.train(name)
-        saver.save(search.session, search.step())
+        saver.save(search.session)
         names.append(os.path.basename(saver.checkpoint))
     self.assertEqual(["model.ckpt-1", "model.ckpt-1.1", "model.ckpt-1.2",
                       "model.ckpt-2"], names)
@@ -204,10 +204,11 @@ class HookedSaverTest(parameterized.TestCase):
       saver = saving.HookedSaver(
           [hook], model_dir=search.model_dir, config=tf_compat.RunConfig(
               save_checkpoints_steps=1), steps=search.steps,
+          global_step=search.global_step,
           report=lambda event: None, wait_for_space=search.fail_without_space)
       hook.begin()
       saver.build()
-      saver.save(session, 0)
+      saver.save(session)
       hook.after_create_session(session, None)
       for name in actions:
         before = search.step()
@@ -216,7 +217,7 @@ class HookedSaverTest(parameterized.TestCase):
         hook.after_run(
             train.SessionRunContext(None, session),
             train.SessionRunValues(before, None, None))
-      saver.end(session, search.step(), lambda: hook.end(session))
+      saver.end(session, lambda: hook.end(session))
       expected = search.values()
       self.assertEqual(saver.checkpoint, search.model_dir.latest_checkpoint())
       return calls, checkpoints.values(saver.checkpoint, expected), expected

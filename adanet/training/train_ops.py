@@ -164,13 +164,15 @@ class TrainOps:
   def __init__(self, iteration: iteration_lib.Iteration,
                global_step_combiner_fn: Callable[[List[Any]], Any],
                is_part: bool = False, shares_ensembles: bool = False,
-               stopped: Optional[Mapping[str, int]] = None):
+               stopped: Optional[Mapping[str, int]] = None,
+               is_chief: bool = True):
     """Adds the ops of all runs to the graph.
 
     Args:
       is_part: see the attribute.
       shares_ensembles: whether other workers train the same ensembles.
       stopped: see `Start`.
+      is_chief: whether the task saves, and so stores the global step.
     """
     self.is_part = is_part
     self._stopped = stopped or {}
@@ -214,6 +216,7 @@ class TrainOps:
                    for name, step in self.observed.items()}
     self._iteration = iteration
     self._combine = global_step_combiner_fn
+    self._is_chief = is_chief
 
   def turn_of(self, names: Sequence[str]) -> int:
     """Returns the turn, a key of `fractions`, of a run with some trainees."""
@@ -268,15 +271,15 @@ class TrainOps:
     """Returns a tensor, the steps of `observed`."""
     return tf_compat.v1.stack(list(self._reads.values()))
 
-  def set_global_step(self, after: Iterable[str]) -> Any:
+  def global_step(self, after: Iterable[str]) -> Any:
     """Returns the global step, as a tensor.
 
-    A worker that builds all subnetworks, or ensembles, sets it from their
-    steps. All other workers read it. Of two workers that set it at once, the
-    one that has read older steps may be the last: hooks see the global step go
-    back. A lock on the server costs 3 to 5% of a small step, and the next run
-    corrects the value anyway. A part presumes that the subnetworks of other
-    parts train in all of its runs, except those that stopped before.
+    A task that builds all subnetworks, or ensembles, computes the global step
+    from their steps. All other tasks read the variable. Only the chief, which
+    saves the variable, stores the result. A slower worker would store a value
+    from steps that it read before, maybe after the last run of the chief. A
+    part presumes that the subnetworks of other parts train in all of its runs,
+    except those that stopped before.
 
     Args:
       after: the names of the trainees that train in the same run, before this.
@@ -312,5 +315,5 @@ class TrainOps:
       raise ValueError(
           "global_step_combiner_fn must return a scalar of the list of steps, "
           f"got the shape {combined.shape}")
-    return v1.assign(
-        global_step, v1.cast(combined, global_step.dtype.base_dtype))
+    value = v1.cast(combined, global_step.dtype.base_dtype)
+    return v1.assign(global_step, value) if self._is_chief else value

@@ -35,12 +35,14 @@ class TrainOpsTest(parameterized.TestCase):
       ("all", placement.Share(False, [0, 1], True), 12),
       ("ensembles_and_one", placement.Share(True, [1], True), 12),
       ("a_share", placement.Share(False, [1], True), 10),
+      ("a_worker", placement.Share(False, [0, 1], True), 12, False, None,
+       False),
       ("a_part", placement.Share(True, [1], True), 12, True),
       ("a_part_without_ensembles", placement.Share(False, [1], True), 12, True),
       ("a_part_where_a_has_stopped", placement.Share(True, [1], True), 14, True,
        {"a": 6}))
   def test_who_sets_the_global_step(
-      self, share, expected, is_part=False, stopped=None):
+      self, share, expected, is_part=False, stopped=None, is_chief=True):
     v1 = tf_compat.v1
     with v1.Graph().as_default(), v1.Session() as session:
       subnetworks = tuple(_spec(f"t0_{i}") for i in share.subnetworks)
@@ -48,18 +50,21 @@ class TrainOpsTest(parameterized.TestCase):
           _spec("e", average=types.SimpleNamespace(update=v1.constant(1.)))
           for _ in range(share.builds_ensemble))
       specs = subnetworks + candidates
+      stored = v1.get_variable(
+          "global_step", initializer=v1.constant(10, v1.int64))
       ops = train_ops.TrainOps(types.SimpleNamespace(
           share=share, subnetworks=subnetworks, candidates=candidates,
           new_candidates=candidates, builder_names=("a", "b"),
           steps={s.name: s.step for s in specs},
-          base_global_step=10, global_step=v1.get_variable(
-              "global_step", initializer=v1.constant(10, v1.int64))),
-                                v1.reduce_mean, is_part, stopped=stopped)
+          base_global_step=10, global_step=stored),
+                                v1.reduce_mean, is_part, stopped=stopped,
+                                is_chief=is_chief)
       names = [s.name for s in subnetworks]
-      run = ops.fetches(names), ops.set_global_step(names)
+      run = ops.fetches(names), ops.global_step(names)
       session.run(v1.global_variables_initializer())
       session.run(run)
       values, global_step = session.run(run)
+      self.assertEqual(expected if is_chief else 10, session.run(stored))
     self.assertEqual([2] * len(names), values["steps"].tolist())
     self.assertEqual(expected, global_step)
 
@@ -90,7 +95,7 @@ class TrainOpsTest(parameterized.TestCase):
               "global_step", initializer=v1.constant(10, v1.int64))),
                                 v1.reduce_mean, is_part=True)
       before = len(graph.get_operations())
-      global_step = ops.set_global_step([spec.name])
+      global_step = ops.global_step([spec.name])
       num_ops = len(graph.get_operations()) - before
       session.run(v1.global_variables_initializer())
       self.assertEqual(11, session.run(global_step))

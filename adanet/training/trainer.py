@@ -165,10 +165,12 @@ class IterationTraining:
         self.iteration, setup.search.global_step_combiner_fn,
         is_part=setup.part is not None and
         len(self.iteration.subnetworks) < len(self.iteration.builder_names),
-        shares_ensembles=task.context.shares_ensembles, stopped=start.stopped)
+        shares_ensembles=task.context.shares_ensembles, stopped=start.stopped,
+        is_chief=task.is_chief)
     self._set_number = tf_compat.v1.assign(
         self.iteration.current_iteration, start.number)
     if task.is_chief:
+      self._set_global_step = self._ops.global_step(after=())
       self._chief_saver = self._make_saver()
     self._saver = self._chief_saver or saving.Saver()
     # Hooks may add ops in `begin`: ops of summaries and savers come after.
@@ -230,7 +232,9 @@ class IterationTraining:
 
     arguments = dict(
         model_dir=self._folder, config=setup.config,
-        steps=list(self.iteration.steps.values()), report=self._training.report,
+        steps=list(self.iteration.steps.values()),
+        global_step=self._set_global_step,
+        report=self._training.report,
         wait_for_space=wait_for_space,
         input_position=self._position.read, search_dir=setup.model_dir.path)
     of_user = list(filter(checkpoint_file.is_saver_hook, request.hooks))
@@ -265,7 +269,7 @@ class IterationTraining:
       self._fingerprint_check.write(self._training.request.wait_timeout_secs)
       recording.mark_resumed(self._setup.model_dir.path)
     _, global_step, steps = session.run((
-        self._set_number, self.iteration.global_step, {
+        self._set_number, self._set_global_step, {
             **{spec.name: spec.step for spec in self.iteration.subnetworks},
             **{spec.name: spec.step for spec in self.iteration.candidates}}))
     global_step = int(global_step)
@@ -273,9 +277,9 @@ class IterationTraining:
       self._setup.model_dir.forget_stops(
           start.number, steps, self._setup.search.max_iteration_steps)
     if start.starts_iteration:
-      saver.begin_iteration(session, start.number, global_step)
+      saver.begin_iteration(session, start.number)
     elif start.checkpoint is None or start.from_other_folder:
-      saver.save(session, global_step)
+      saver.save(session)
     else:
       saver.go_on_from(start.checkpoint)
       self._training.report(events.Resumed(
@@ -371,7 +375,7 @@ class IterationTraining:
       return
     step, number = self.loop.global_step, self._start.number
     try:
-      self._chief_saver.save_or_fail(session, step)
+      self._chief_saver.save_or_fail(session)
     except saving.DiskFullError as error:
       logging.error("Stopped at step %d of iteration %d, which is not saved: "
                     "%s.", step, number, error)
@@ -382,8 +386,7 @@ class IterationTraining:
     A signal takes effect after the save.
     """
     with self._training.stops.deferred():
-      self._saver.end(session, self.loop.global_step,
-                      lambda: self._hooks.end(session))
+      self._saver.end(session, lambda: self._hooks.end(session))
     self._training.stops.raise_asked()
 
   def trained(self, session: Any, ending: ending_lib.Ending

@@ -5,14 +5,17 @@
 There is one process. What other workers do, the test does itself.
 """
 
+import contextlib
 import json
 import os
+import threading
 import time
 from unittest import mock
 
 from absl.testing import absltest
 from adanet import distributed
 from adanet import tf_compat
+from adanet.core import checkpoints
 from adanet.core import event_files
 from adanet.core import events
 from adanet.core import model_dir as model_dir_lib
@@ -175,7 +178,6 @@ class TrainerTest(absltest.TestCase):
                      [b.hooks[0].count for b in builder_list])
     self.assertEqual(3 * _STEPS, user.count)
 
-
   @level.gate
   def test_where_a_chief_goes_on(self):
     folder = self.create_tempdir().full_path
@@ -195,8 +197,8 @@ class TrainerTest(absltest.TestCase):
             setup, training, built, start, trainer.TrainingTask(
                 "chief:0", True, loop_lib.LoopContext(said.append, mock.Mock()),
                 time.time()))
-        others = tf_compat.v1.assign_add(
-            built.iteration.global_step, steps_since)
+        others = [tf_compat.v1.assign_add(s.step, steps_since)
+                  for s in built.iteration.subnetworks]
         with sessions.local_session(None) as session:
           it.initializers.set_variables(session)
           with it.initializers.started(session):
@@ -210,6 +212,94 @@ class TrainerTest(absltest.TestCase):
     self.assertEqual(events.Resumed(0, 7, checkpoint), begin(start))
     self.assertEqual(events.Resumed(0, 12, checkpoint, 7),
                      begin(start, 5, is_taken_over=True))
+
+
+class _Held(tf_compat.v1.train.SessionRunHook):
+  """Holds the first run of a task before its end, and stops the task."""
+
+  def __init__(self):
+    self.may_end = threading.Event()
+
+  def begin(self):
+    # What the hooks fetch comes before the global step.
+    self._hold = tf_compat.v1.py_func(
+        lambda: self.may_end.wait(20.), [], tf_compat.v1.bool)
+
+  def before_run(self, run_context):
+    return tf_compat.v1.train.SessionRunArgs(self._hold)
+
+  def after_run(self, run_context, run_values):
+    run_context.request_stop()
+
+
+class GlobalStepTest(absltest.TestCase):
+  """Two tasks train the same subnetwork: two sessions of a server."""
+
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+    self._server = tf_compat.v1.train.Server.create_local_server()
+
+  @contextlib.contextmanager
+  def _task(self, is_chief, *hooks):
+    """Yields the training of a task, and its session and coordinator."""
+    setup = setup_lib.SearchSetup(
+        searches.make([builders.Dense("a")], _STEPS),
+        model_dir_lib.ModelDir(self._folder),
+        tf_compat.RunConfig(model_dir=self._folder, tf_random_seed=1),
+        distributed.ReplicationStrategy())
+    request = trainer.Request(
+        builders.input_fn(), hooks=hooks, max_steps=6, max_iterations=1)
+    training = trainer.Training(
+        request, mock.Mock(asked=None, deferred=mock.MagicMock()),
+        lambda event: None)
+    with setup.graph(request.input_fn, "train", 0) as built:
+      it = trainer.IterationTraining(
+          setup, training, built, trained.Start(0, None), trainer.TrainingTask(
+              "a task", is_chief, loop_lib.LoopContext(
+                  lambda event: None, mock.Mock()), time.time()))
+      self._set_global_step = tf_compat.v1.assign(it.iteration.global_step, 1)
+      with tf_compat.v1.Session(self._server.target) as session:
+        if is_chief:
+          it.initializers.set_variables(session)
+        with it.initializers.started(session) as coordinator:
+          yield it, session, coordinator
+
+  def _train_worker(self, hook):
+    with self._task(False, hook) as (it, session, coordinator):
+      it.train(session, coordinator)
+
+  def test_only_the_chief_stores_the_global_step(self):
+    """A worker reads the steps early, and ends its run late."""
+    held = _Held()
+    worker = threading.Thread(target=self._train_worker, args=(held,))
+    self.addCleanup(worker.join)
+    self.addCleanup(held.may_end.set)
+    with self._task(True) as (it, session, coordinator):
+      it.begin(session)
+      worker.start()
+      step = it.iteration.subnetworks[0].step
+      end = time.monotonic() + 20.
+      while not session.run(step) and time.monotonic() < end:
+        time.sleep(.01)
+      it.train(session, coordinator)
+      self.assertEqual(6, it.loop.global_step)
+      held.may_end.set()
+      worker.join()
+      self.assertEqual(6, session.run(it.iteration.global_step))
+
+  def test_a_checkpoint_has_the_global_step_of_its_networks(self):
+    with self._task(True) as (it, session, coordinator):
+      it.begin(session)
+      it.train(session, coordinator)
+      # A run that was given up may end now, on a parameter server.
+      session.run(self._set_global_step)
+      it.end(session)
+      trained_iteration = it.trained(session, ending_lib.Ending.MAX_STEPS)
+    checkpoint = trained_iteration.candidates.checkpoint
+    self.assertEndsWith(checkpoint, "model.ckpt-6")
+    self.assertEqual(6, checkpoints.integer(checkpoint, "global_step"))
+    self.assertEqual(6, trained_iteration.global_step)
 
 
 if __name__ == "__main__":
