@@ -290,7 +290,7 @@ def ops(outputs: Any, first: int) -> Graph:
       argument.type == "func" for argument in op.op_def.attr)]
   if calls:
     within = scopes.nodes_within(graph)
-    kinds += [_kind(node) for call in calls for node in within(call)
+    kinds += [_kind(node) for call in calls for node, _ in within(call)
               if node is not call and _computes_floats(node)]
   counts = collections.Counter(kinds)
   return {kind: counts[kind] for kind in sorted(counts.keys() - _PLUMBING)}

@@ -14,7 +14,7 @@ the train op.
 import contextlib
 import functools
 from typing import Any, Callable, ContextManager, Dict, Iterable, Iterator
-from typing import List, Optional
+from typing import List, Mapping, Optional, Tuple
 
 from adanet import tf_compat
 from adanet.tf_compat import keras_scope
@@ -72,22 +72,31 @@ def ancestors(ops: Iterable[Any],
   return list(by_name.values())
 
 
-def nodes_within(graph: Any) -> Callable[[Any], Iterator[Any]]:
-  """Returns a function that yields a node and the nodes of its functions."""
-  functions = {function.signature.name: function
-               for function in graph.as_graph_def().library.function}
+def nodes_within(
+    graph: Any) -> Callable[[Any], Iterator[Tuple[Any, Mapping[str, Any]]]]:
+  """Returns a function that yields a node and the nodes of its functions.
+
+  With each node comes a dict from a name to a node: all nodes of the same
+  function, or of the graph.
+  """
+  graph_def = graph.as_graph_def()
+  of_graph = {node.name: node for node in graph_def.node}
+  functions = {
+      function.signature.name: {node.name: node for node in function.node_def}
+      for function in graph_def.library.function}
 
   def within(node):
     seen = set()
-    left = [node]
+    left = [(node, of_graph)]
     while left:
-      current = left.pop()
-      yield current
+      current, siblings = left.pop()
+      yield current, siblings
       for value in current.attr.values():
         for function in [value.func, *value.list.func]:
           if function.name in functions and function.name not in seen:
             seen.add(function.name)
-            left += functions[function.name].node_def
+            nodes = functions[function.name]
+            left += [(inner, nodes) for inner in nodes.values()]
 
   return within
 

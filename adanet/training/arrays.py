@@ -251,9 +251,9 @@ class ArrayInput:
     seed, name = None, input_position.STATELESS_PYTHON
     if self._shuffle:
       seed = self._shuffling_seed(config, several_read_all)
-      if seed is None:  # A resumed training warns of this op.
+      if seed is None:
         seed = int.from_bytes(os.urandom(4), "little")
-        name = "shuffle_without_seed"
+        name = input_position.SHUFFLE_WITHOUT_SEED
     return Order(rows, self._batch_size, self._num_epochs, seed, first), name
 
   def _structure(self, tensors):

@@ -23,10 +23,17 @@ from adanet.progress import reporter
 # No text, so that TensorFlow does not write it with the graph.
 _COLLECTION = ("adanet_inputs",)
 _PYTHON = frozenset(("EagerPyFunc", "PyFunc", "PyFuncStateless"))
+# Ops of `tf.data`, whose seeds are 0 without a seed of the graph or dataset.
+_SHUFFLES = frozenset((
+    "ShuffleDataset", "ShuffleDatasetV3", "ShuffleAndRepeatDataset",
+    "ShuffleAndRepeatDatasetV2"))
 _MAX_NAMES = 5  # In a line of the log.
 
 # The name of an op that calls Python code which has no state.
 STATELESS_PYTHON = "adanet_arrays"
+# The name of an op that calls Python code with a random order of rows, of which
+# resumed training warns.
+SHUFFLE_WITHOUT_SEED = "shuffle_without_seed"
 
 
 class InputStart(NamedTuple):
@@ -203,26 +210,49 @@ class InputPosition:
     within = scopes.nodes_within(tf_compat.v1.get_default_graph())
 
     def names(ops, is_meant):
-      return sorted(op.name for op in ops
-                    if any(map(is_meant, within(op.node_def))))
+      return sorted(op.name for op in ops if any(
+          is_meant(*node) for node in within(op.node_def)))
 
-    random = names(_ancestors(fetches) - _ancestors(read),
-                   lambda node: "seed" in node.attr and "seed2" in node.attr)
+    random = names(
+        _ancestors(fetches) - _ancestors(read),
+        lambda node, _: "seed" in node.attr and "seed2" in node.attr)
+    of_input = _ancestors(read + [
+        op for each in self._inputs for op in each.initializers])
+    shuffles = names(of_input, _shuffles_without_seed)
     python = names(
-        _ancestors(read + [op for each in self._inputs
-                           for op in each.initializers]),
-        lambda node: node.op in _PYTHON and node.name != STATELESS_PYTHON)
+        of_input, lambda node, _: node.op in _PYTHON and node.name not in (
+            STATELESS_PYTHON, SHUFFLE_WITHOUT_SEED))
     causes = [
         f"{what} ({messages.list_names(names, _MAX_NAMES)})"
         for what, names in (
             ("random ops, which start with new states", random),
+            ("a shuffle of the input without a seed", shuffles),
             ("Python functions of the input, if they have a state", python))
         if names]
     if causes:
+      advice = (" Give the shuffle a seed, or the RunConfig a tf_random_seed."
+                if shuffles else "")
       logging.warning(
           "Resumed iteration %d after %d input batches. Results may differ "
-          "from an uninterrupted run because of %s.", number,
-          max(self._saved.values()), " and ".join(causes))
+          "from an uninterrupted run because of %s.%s", number,
+          max(self._saved.values()), " and ".join(causes), advice)
+
+
+def _shuffles_without_seed(node, siblings):
+  """Returns whether a node shuffles in another order in each session.
+
+  Args:
+    node: `NodeDef`.
+    siblings: dict from a name to a `NodeDef` of the same function or graph.
+  """
+  if node.op not in _SHUFFLES:
+    return node.name == SHUFFLE_WITHOUT_SEED
+  # The inputs: the dataset, the buffer size, the seeds.
+  seeds = [siblings.get(name.partition(":")[0]) for name in node.input[2:4]]
+  return all(
+      seed is not None and seed.op == "Const" and
+      not tf_compat.v1.make_ndarray(seed.attr["value"].tensor).any()
+      for seed in seeds)
 
 
 def _ancestors(ops):

@@ -72,6 +72,17 @@ def _generator():
           lambda x, y: ({"x": x}, y))
 
 
+def _nested(seed):
+  """Shuffles in a function of the dataset."""
+  data = tf_compat.v2.data.Dataset
+  return data.range(3).repeat().interleave(
+      lambda _: _dataset().shuffle(_ROWS, seed=seed), cycle_length=2).shuffle(
+          9, seed=5).batch(4)
+
+
+_UNSEEDED = adanet.inputs.numpy_input_fn(
+    {"x": _X}, _Y, batch_size=3, num_epochs=None, shuffle=True)
+
 # Inputs of the package, which read nothing again.
 _ARRAYS = {
     "without_end": adanet.inputs.numpy_input_fn(
@@ -349,6 +360,31 @@ class ResumedInputTest(parameterized.TestCase):
         "differ from an uninterrupted run because of random ops, .*"
         r"\(adanet/iteration_0/subnetwork_t0_a/dropout.*\) and Python functions "
         r"of the input, .*\(.+\)\.")
+
+  @parameterized.parameters(*level.first([
+      (lambda: _UNSEEDED().map(lambda x, y: (x, 2. * y)), True),
+      (lambda: _nested(None), True), (lambda: _nested(3), False),
+      (_shuffled, False),
+      (lambda: _dataset().shuffle(_ROWS).repeat().batch(4), True),
+      (lambda: _dataset().apply(
+          tf_compat.v1.data.experimental.shuffle_and_repeat(_ROWS)).batch(4),
+       True)], 3))
+  def test_names_a_shuffle_without_a_seed(self, input_fn, is_named):
+    model_dir = _folder()
+    train = lambda *hooks: searches.estimator(
+        model_dir, builders.Dense("a"), max_iterations=1,
+        config=tf_compat.RunConfig(save_checkpoints_steps=2)).train(
+            input_fn, hooks=hooks)
+    with self.assertRaises(_CutOff):
+      train(_CuttingOff(_folder(), [3]))
+    with self.assertLogs() as logs:
+      train()
+    lines = [line for line in logs.output if "uninterrupted" in line]
+    self.assertLen(lines, is_named)
+    for line in lines:
+      self.assertRegex(
+          line, r"because of a shuffle of the input without a seed \(\w+\)\. "
+          "Give the shuffle a seed, or the RunConfig a tf_random_seed")
 
   @parameterized.parameters(
       lambda: _dataset().batch(20), adanet.inputs.numpy_input_fn(
