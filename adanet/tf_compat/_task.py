@@ -14,6 +14,7 @@ import json
 import os
 from typing import Any, Dict, NamedTuple, Optional
 
+from adanet import log as logging
 from adanet.tf_compat import _tensorflow
 
 # {job: {task index: address}}
@@ -105,6 +106,11 @@ def from_tf_config(tf_config: dict) -> TaskInCluster:
   else:
     task = _local_task(
         this.get("type", TaskType.WORKER), this.get("index", 0), _TF_CONFIG)
+    if this:
+      logging.warn_once(
+          "TF_CONFIG['task'] is %s, but there is no TF_CONFIG['cluster']: this "
+          "process trains alone. Set TF_CONFIG['cluster'] to train with other "
+          "tasks, or remove the task.", json.dumps(this))
   is_evaluator = task.task_type == TaskType.EVALUATOR
   return task._replace(
       service=service,

@@ -15,6 +15,7 @@ or of a default `session_config` does.
 import copy
 import functools
 import inspect
+import numbers
 import operator
 import os
 from typing import (Any, Callable, Dict, Optional, Sequence, Type, TypeVar,
@@ -73,18 +74,33 @@ def _is_config_proto(value):
   return getattr(descriptor, "full_name", None) == "tensorflow.ConfigProto"
 
 
+def _number(value):
+  """Returns a number; raises a `TypeError` for any other value and a bool."""
+  if not isinstance(value, numbers.Real) or isinstance(value, bool):
+    raise TypeError(value)
+  return value
+
+
+def _is_integer(value):
+  return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 # (argument, the condition unless it is None, the same in words)
 _CHECKS = (
     ("model_dir", bool, "a non-empty path"),
-    ("save_summary_steps", lambda steps: steps >= 0, "a number >= 0"),
-    ("save_checkpoints_steps", lambda steps: steps >= 0, "a number >= 0"),
-    ("save_checkpoints_secs", lambda secs: secs >= 0, "a number >= 0"),
+    ("save_summary_steps", lambda steps: _number(steps) >= 0, "a number >= 0"),
+    ("save_checkpoints_steps", lambda steps: _number(steps) >= 0,
+     "a number >= 0"),
+    ("save_checkpoints_secs", lambda secs: _number(secs) >= 0, "a number >= 0"),
     ("session_config", _is_config_proto, "a tf.compat.v1.ConfigProto"),
-    ("keep_checkpoint_max", lambda number: number >= 0, "a number >= 0"),
-    ("keep_checkpoint_every_n_hours", lambda hours: hours > 0, "a number > 0"),
-    ("log_step_count_steps", lambda steps: steps > 0, "a number > 0"),
-    ("tf_random_seed", lambda seed: isinstance(seed, int), "an integer"),
-    ("session_creation_timeout_secs", lambda secs: secs > 0, "a number > 0"),
+    ("keep_checkpoint_max", lambda number: _number(number) >= 0,
+     "a number >= 0"),
+    ("keep_checkpoint_every_n_hours", lambda hours: _number(hours) > 0,
+     "a number > 0"),
+    ("log_step_count_steps", lambda steps: _number(steps) > 0, "a number > 0"),
+    ("tf_random_seed", _is_integer, "an integer"),
+    ("session_creation_timeout_secs", lambda secs: _number(secs) > 0,
+     "a number > 0"),
     ("device_fn", _is_device_fn, "a callable with one argument, 'op'"),
     ("rereads_input", lambda value: isinstance(value, bool), "True or False"),
     ("protocol", lambda protocol: protocol in ("grpc", "grpc+verbs"),
@@ -93,7 +109,11 @@ _CHECKS = (
 
 
 def _check(settings):
-  """Raises a `TypeError` or `ValueError` for the first wrong argument."""
+  """Checks settings, in which NumPy's integers become those of Python.
+
+  Raises:
+    TypeError, ValueError: the first wrong argument.
+  """
   for name, holds, expected in _CHECKS:
     value = settings[name]
     if value is None:
@@ -105,6 +125,8 @@ def _check(settings):
       raise TypeError(message) from None
     if not is_good:
       raise ValueError(message)
+    if _is_integer(value):
+      settings[name] = int(value)
   steps = settings["save_checkpoints_steps"]
   secs = settings["save_checkpoints_secs"]
   if steps is not None and secs is not None:

@@ -12,13 +12,16 @@ import subprocess
 import sys
 from unittest import mock
 
+from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
+import numpy as np
 import runfiles
 import tensorflow.compat.v1 as tf
 
+from adanet import log
 from adanet.tf_compat import run_config
 from adanet.tf_compat.testdata import run_config_cases
 from adanet.testing import hypothesis_profile
@@ -138,6 +141,43 @@ class ArgumentTest(parameterized.TestCase):
   def test_model_dir_is_a_path(self):
     config = _run_config(None, model_dir=pathlib.Path("/a"))
     self.assertEqual(config.model_dir, "/a")
+
+  @parameterized.parameters(
+      "tf_random_seed", "save_summary_steps", "save_checkpoints_steps",
+      "keep_checkpoint_max", "log_step_count_steps")
+  def test_integers_of_numpy(self, name):
+    constructed = _run_config(None, **{name: np.int64(3)})
+    replaced = _run_config(None).replace(**{name: np.int64(3)})
+    for config in constructed, replaced:
+      self.assertEqual(3, getattr(config, name))
+      self.assertIs(int, type(getattr(config, name)))
+
+  @parameterized.product(
+      name=["tf_random_seed", "save_summary_steps", "save_checkpoints_steps",
+            "save_checkpoints_secs", "keep_checkpoint_max",
+            "keep_checkpoint_every_n_hours", "log_step_count_steps",
+            "session_creation_timeout_secs"],
+      value=[True, np.bool_(True)])
+  def test_booleans_are_no_numbers(self, name, value):
+    with self.assertRaisesRegex(
+        (TypeError, ValueError),
+        rf"^{name} must be an? .*(number|integer).* or None, got .*True.?$"):
+      _run_config(None, **{name: value})
+
+  @parameterized.parameters(
+      ({"task": {"type": "worker", "index": 0}}, 1), ({"task": {}}, 0),
+      (_task("worker", 0), 0), ({}, 0), (None, 0))
+  def test_task_without_a_cluster(self, tf_config, num_lines):
+    log.warn_once.cache_clear()
+    with self.assertLogs() as logs:
+      for _ in range(2):
+        _run_config(tf_config)
+      logging.info("the end")
+    self.assertLen(logs.output, num_lines + 1)
+    if num_lines:
+      self.assertRegex(
+          logs.output[0], r"TF_CONFIG\['task'\] is .*worker.*: this process "
+          r"trains alone\. Set TF_CONFIG\['cluster'\]")
 
   def test_arguments_after_those_of_tf_distribute_go_by_name(self):
     with self.assertRaises(TypeError):
