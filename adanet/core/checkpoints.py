@@ -105,11 +105,12 @@ def successor(checkpoint: str) -> Optional[str]:
     The prefix of the folder's latest checkpoint; None if `checkpoint` is whole,
     or is the latest.
   """
-  newest = checkpoint_file.latest(os.path.dirname(checkpoint))
-  if newest in (None, checkpoint) or not checkpoint_file.is_there(newest) or (
-      _is_whole(checkpoint)):
+  try:
+    # A fast job may have deleted the first name that is read here, too.
+    newest = _latest(os.path.dirname(checkpoint))
+  except _Broken:
     return None
-  return newest
+  return None if newest == checkpoint or _is_whole(checkpoint) else newest
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from adanet.estimator import export
 from adanet.testing import builders
 from adanet.testing import level
 from adanet.testing import searches
+from adanet.tf_compat import checkpoint_file
 from adanet.training import sessions
 import numpy as np
 
@@ -188,6 +189,25 @@ class LiveModelDirTest(parameterized.TestCase):
     np.testing.assert_array_equal(expected, _ANSWERS[how](estimator))
     self.assertEqual(0, job.num_saves)
     self.assertEqual(["build"] * num_graphs, self._builder.calls)
+
+  def test_job_saves_again_while_the_next_checkpoint_is_looked_up(self):
+    estimator, job = self._copy(3)
+    expected = _ANSWERS["evaluate"](estimator)
+    job.num_saves = 1
+    self._save_before_restored(job)
+    latest = checkpoint_file.latest
+
+    def latest_for_a_moment(folder):
+      checkpoint = latest(folder)
+      if checkpoint.endswith("-4") and job.step == 4:
+        job.num_saves = 1
+        job.save()
+      return checkpoint
+
+    with mock.patch.object(checkpoint_file, "latest", latest_for_a_moment):
+      np.testing.assert_array_equal(
+          expected, _ANSWERS["evaluate"](estimator))
+    self.assertEqual(5, job.step)
 
   @parameterized.parameters(*level.first(
       ["evaluate", "predict", "predictor", "export"], 2))
