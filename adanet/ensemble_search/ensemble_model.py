@@ -9,6 +9,7 @@ metrics, is evaluated on predictions in batches of 256 rows. So a value is what
 
 from collections.abc import Callable, Iterator, Mapping
 import itertools
+import math
 import re
 from typing import Any, NamedTuple
 import warnings
@@ -212,11 +213,11 @@ def select_ensemble(directory: files.Directory, judge: Judge,
     ValueError: no network has a finite loss.
   """
   finished: dict[str, dict] = {}  # The networks of each possible member.
-  epochs: dict[files.NetworkKey, int] = {}
+  records: dict[files.NetworkKey, files.NetworkRecord] = {}
   for key in directory.keys():
     record = directory.folder(key).predicted_record()
     if record is not None:
-      epochs[key] = len(record.epochs)
+      records[key] = record
       finished.setdefault(key.member, {})[key] = directory.folder(
           key).predictions()
   members = [networks for networks in finished.values()
@@ -227,9 +228,13 @@ def select_ensemble(directory: files.Directory, judge: Judge,
       next(iter(networks.values())).structure,
       [predictions[1:] for predictions in networks.values()])
            for networks in members]
-  values = [judge.values(mean.outputs, mean.masks) for mean in means]
+  values = {i: judge.values(means[i].outputs, means[i].masks)
+            for i, networks in enumerate(members)
+            if not any(records[key].error for key in networks)}
+  if not values:
+    raise ValueError(_describe_failure(records, len(members)))
   monitor = judge.monitor.name
-  finite = [i for i, value in enumerate(values)
+  finite = [i for i, value in values.items()
             if np.isfinite([value["val_loss"], value[monitor]]).all()]
   if not finite:
     raise ValueError(
@@ -239,8 +244,10 @@ def select_ensemble(directory: files.Directory, judge: Judge,
   weights = dict(zip(finite, judge.select_weights(
       [means[i] for i in finite], max_members, is_stopped)))
   all_weights = [weights.get(i, 0.) for i in range(len(means))]
-  networks = [[{"network": key, "epochs": epochs[key], "values": judge.values(
-      predictions.outputs, predictions.masks, fold=key.fold)}
+  no_values = dict.fromkeys(values[finite[0]], math.nan)  # Of what failed.
+  networks = [[{"network": key, "epochs": len(records[key].epochs), "values": (
+      no_values if records[key].error else
+      judge.values(predictions.outputs, predictions.masks, fold=key.fold))}
                for key, predictions in member.items()] for member in members]
   directory.write({
       "values": judge.values(
@@ -249,9 +256,20 @@ def select_ensemble(directory: files.Directory, judge: Judge,
                          if weight])),
       "combine": combining.digest(judge.combine), "max_members": max_members,
       "is_stopped": is_stopped(), "members": [
-          {"weight": weight, "values": value, "networks": judged}
-          for weight, value, judged in zip(all_weights, values, networks)]
+          {"weight": weight, "values": values.get(i, no_values),
+           "networks": judged}
+          for i, (weight, judged) in enumerate(zip(all_weights, networks))]
   }, files.ENSEMBLE)
+
+
+def _describe_failure(records, count):
+  """Returns the message where all `count` possible members have failed."""
+  key, record = next((key, record) for key, record in records.items()
+                     if record.error)
+  return (f"{key.owner} failed: {record.error}" + (
+      ", and so did all other models" if count > 1 else "") +
+          ": expected finite numbers. Try a smaller learning rate, or look for "
+          "NaN and for values that are too large in x.")
 
 
 class EnsembleMember(NamedTuple):

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import re
@@ -44,6 +45,8 @@ _TRIALS, _ROWS = "trials.json", "rows.npz"
 #: `fit` trains the network on.
 PATIENCE, EPOCHS, CALLBACK, TIME = (
     "no better", "all epochs", "by a callback", "out of time")
+# Begins the same of a network that no ensemble may have; then comes the reason.
+_FAILED = "failed: "
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
@@ -62,8 +65,13 @@ class Monitor(NamedTuple):
   mode: str = "min"
 
   def cost(self, values: dict[str, Any]) -> float:
-    """Returns a number that is less where these logs are better."""
+    """Returns a number that is less where these logs are better.
+
+    NaN is better than nothing, and any finite value is better than NaN.
+    """
     value = values[self.name]
+    if math.isnan(value):
+      return math.inf
     return -value if self.mode == "max" else value
 
 
@@ -151,8 +159,8 @@ class NetworkRecord:
   Attributes:
     epochs: list with the logs of each epoch, as `Model.fit` has them.
     best_epoch: int, from 1; 0 before the first epoch has ended.
-    ended: str, `PATIENCE`, `EPOCHS`, `CALLBACK` or `TIME`; "" while the network
-      trains.
+    ended: str, `PATIENCE`, `EPOCHS`, `CALLBACK`, `TIME` or why the network
+      failed, by `fail`; "" while the network trains.
     seconds: float, the training time.
     parameters: int, those of the model; 0 while the network trains.
     predict_seconds: float, about how long the model takes to predict 1,000
@@ -179,6 +187,16 @@ class NetworkRecord:
     """Returns a log of the best epoch; None before the first epoch ends."""
     return (self.epochs[self.best_epoch - 1][monitor] if self.best_epoch
             else None)
+
+  def fail(self, reason: str) -> None:
+    """Ends the network for a reason such as "NaN in dense/kernel"."""
+    self.ended = _FAILED + reason
+
+  @property
+  def error(self) -> str:
+    """The reason why the network failed; "" if the network did not fail."""
+    return (self.ended.removeprefix(_FAILED)
+            if self.ended.startswith(_FAILED) else "")
 
   def saved_file(self, name: str) -> str:
     """Returns the name of a file of weights of `Folder.save`."""

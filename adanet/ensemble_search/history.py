@@ -20,6 +20,7 @@ import time
 from typing import Any, NamedTuple
 
 from adanet import interrupts
+from adanet import log
 from adanet import messages
 from adanet.ensemble_search import files
 
@@ -61,7 +62,8 @@ class NetworkHistory(NamedTuple):
       `val_loss` and metrics.
     best_epoch: int, from 1, the epoch whose weights the network has; 0 before
       the end of the first epoch.
-    ended: str, the reason why training ended; "" while the network trains.
+    ended: str, the reason why training ended, such as "failed: NaN in
+      dense/kernel after epoch 1"; "" while the network trains.
     seconds: float, the training time.
     parameters: int, the number of parameters of the model.
     predict_seconds: float, the approximate time to predict 1,000 rows.
@@ -204,7 +206,7 @@ class SearchHistory(NamedTuple):
     """Returns a key that sorts the best values first, and NaN last."""
     cost = files.Monitor(self.monitor, self.mode).cost(values)
     loss = values["val_loss"]
-    return math.isnan(cost), cost, math.isnan(loss), loss
+    return (math.isnan(values[self.monitor]), cost, math.isnan(loss), loss)
 
   def cells(self) -> list[list[str]]:
     """Returns the rows of the leaderboard as text, after a row of headings."""
@@ -484,11 +486,15 @@ class SearchDisplay:
     """Shows that a network has ended."""
     with self._lock:
       self._rows.pop(key, None)
-      self.line(
-          f"{key.name}: {self._monitor} "
-          f"{_format_number(record.best_value(self._monitor))} at epoch "
-          f"{record.best_epoch} of {len(record.epochs)} "
-          f"({record.ended}), {record.seconds:.1f} s")
+      if record.error:
+        log.warning("%s failed: %s. The search goes on.", key.name,
+                    record.error)
+      else:
+        self.line(
+            f"{key.name}: {self._monitor} "
+            f"{_format_number(record.best_value(self._monitor))} at epoch "
+            f"{record.best_epoch} of {len(record.epochs)} "
+            f"({record.ended}), {record.seconds:.1f} s")
       self._draw(True)
 
   def _draw(self, at_once=False):

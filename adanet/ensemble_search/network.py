@@ -203,6 +203,9 @@ class Network:
     self._folder, self._saved = folder, time.monotonic()
     files.remove_unfinished(folder.path)
     model, record = self.model, folder.read_record()
+    # Others may be right, as the mask of attention that has infinity.
+    self._is_finite = [not _find_not_finite(value)
+                       for value in model.get_weights()]
     if record is not None and folder.has_state(record):
       self.record = record
       record.ended = ""
@@ -365,15 +368,34 @@ class Network:
     record.epochs.append(logs)
     if not record.best_epoch or monitor.cost(logs) < monitor.cost(
         record.epochs[record.best_epoch - 1]):
-      record.best_epoch = len(record.epochs)
-      self._best = self.model.get_weights()
-    self._end_if_over()
+      self._keep_epoch()
+    if not record.ended:
+      self._end_if_over()
     if not record.ended and self.model.stop_training:
       record.ended = files.CALLBACK
     now = time.monotonic()
     record.seconds += now - self._check_began
     if not record.ended and now - self._saved > _SECS_BETWEEN_SAVES:
       self.save()
+
+  def _keep_epoch(self):
+    """Makes the last epoch the best one, if its weights are finite.
+
+    A loss does not tell: a `relu` of NaN is 0 on a CPU. A network whose first
+    epoch has weights that are not finite has failed, and nothing mends it.
+    """
+    record, weights = self.record, self.model.get_weights()
+    wrong = next((
+        f"{kind} in {'/'.join(variable.path.split('/')[-2:])}"
+        for variable, value, is_checked in zip(
+            self.model.weights, weights, self._is_finite)
+        if is_checked and (kind := _find_not_finite(value))), "")
+    if wrong and record.best_epoch:
+      return
+    record.best_epoch = len(record.epochs)
+    self._best = weights
+    if wrong:
+      record.fail(f"{wrong} after epoch {record.best_epoch}")
 
   def _end_if_over(self):
     epochs = len(self.record.epochs)
@@ -462,6 +484,11 @@ class Network:
     # Before predictions: some layers count these.
     self._folder.write_weights(model, files.BEST)
     predictions = self._predict(self._split.held_out.chunks(self.check_size))
+    # Infinity may be right, as the logit of a class that cannot be.
+    if not record.error and any(
+        _find_not_finite(array) == "NaN" for array in predictions.outputs):
+      record.fail("NaN in the predictions of held-out rows after epoch "
+                  f"{record.best_epoch}")
     record.predict_seconds = self._predict_seconds()
     self._folder.write_end(predictions, record)
     return record
@@ -473,6 +500,13 @@ class Network:
                           for variable in models.unsaved_variables(self.model)]
     self._folder.save(self.model, self._best, self.record)
     self._saved = time.monotonic()
+
+
+def _find_not_finite(array):
+  """Returns "NaN", "infinity", or "" for an array of finite numbers."""
+  if array.dtype.kind in "biuOSU" or np.isfinite(array).all():
+    return ""
+  return "NaN" if np.isnan(array).any() else "infinity"
 
 
 def _to_json(logs):

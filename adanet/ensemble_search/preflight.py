@@ -227,8 +227,10 @@ def check_recorded_loss(directory: files.Directory, judge: ensemble_model.Judge
       key = files.NetworkKey(*network["network"])
       folder = directory.folder(key)
       record = folder.finished_record()
-      # A network that was out of time may have trained on since.
-      if record is None or network["epochs"] != len(record.epochs):
+      # A network that was out of time may have trained on since, and a network
+      # that failed has no value.
+      if record is None or network["epochs"] != len(record.epochs) or (
+          record.error):
         continue
       predictions = folder.predictions()
       before, now = network["values"]["val_loss"], judge.values(

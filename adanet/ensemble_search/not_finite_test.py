@@ -1,0 +1,215 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Networks and data with NaN or infinity, which a loss need not show."""
+
+from concurrent import futures
+import math
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import log
+from adanet import tf_compat
+from adanet.ensemble_search import ensemble_search
+from adanet.testing import level
+import numpy as np
+import optuna
+
+keras, tf = tf_compat.keras_3, tf_compat.v2
+L = keras.layers
+_X = np.random.RandomState(0).randn(120, 4).astype("float32")
+_Y = (_X[:, :1] > 0).astype("float32")
+_LOSS = "binary_crossentropy"
+
+
+class ForgetsNumbers(L.Layer):
+  """Returns NaN in training, after some steps."""
+
+  def __init__(self, steps=0, **kwargs):
+    super().__init__(**kwargs)
+    self.steps = steps
+    self.count = self.add_weight(dtype="int32", trainable=False)
+
+  def call(self, inputs, training=False):
+    if not training:
+      return inputs
+    self.count.assign_add(1)
+    return tf.where(self.count > self.steps, math.nan, 1.) * inputs
+
+
+class PredictsNaN(L.Layer):
+  """Returns NaN for some rows, but not in training."""
+
+  def call(self, inputs, training=False):
+    return inputs if training else tf.where(inputs > .7, math.nan, inputs)
+
+
+class WithInfinity(L.Layer):
+  """Has infinity in a variable, as a mask of attention may have."""
+
+  def __init__(self, **kwargs):
+    super().__init__(**kwargs)
+    self.mask = self.add_weight(shape=[4], trainable=False)
+    self.mask.assign([0., 0., 0., -math.inf])
+
+  def call(self, inputs):
+    return tf.where(self.mask < 0, 0., inputs)
+
+
+@keras.saving.register_keras_serializable()
+def blind(y, outputs):
+  """Returns a loss that is finite for NaN."""
+  return tf.reduce_mean(tf.nn.relu(tf.abs(y - outputs)), -1)
+
+
+@keras.saving.register_keras_serializable()
+class Late(keras.metrics.Metric):
+  """Returns 0 / 0 until outputs are large."""
+
+  def __init__(self, name="late", **options):
+    super().__init__(name=name, **options)
+    self.hits = self.add_weight(name="hits", initializer="zeros")
+    self.count = self.add_weight(name="count", initializer="zeros")
+
+  def update_state(self, y_true, y_pred, sample_weight=None):
+    above = keras.ops.cast(y_pred > .6, "float32")
+    self.hits.assign_add(keras.ops.sum(above * y_true))
+    self.count.assign_add(keras.ops.sum(above))
+
+  def result(self):
+    return self.hits / self.count
+
+
+def _make(*layers, end=(), **options):
+  return lambda: keras.Sequential([
+      keras.Input([4]), *[layer() for layer in layers],
+      L.Dense(4, "relu", name="hidden"),
+      L.Dense(1, "sigmoid", **options),
+      *[layer() for layer in end]])
+
+
+class NotFiniteTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+    warning = self.enter_context(mock.patch.object(log, "warning"))
+    self.lines = lambda: [
+        call.args[0] % call.args[1:] for call in warning.mock_calls]
+
+  def _fit(self, models, x=_X, y=_Y, loss=_LOSS, search=None, **fit):
+    return ensemble_search.EnsembleSearch(
+        models, loss, directory=self.folder, seed=1, **search or {}).fit(
+            x, y, **{"epochs": 3, "verbose": 0, **fit})
+
+  def _check_failed(self, search, name, reason):
+    history = search.history
+    self.assertEqual({name: f"failed: {reason}"}, {
+        network.name: network.ended for network in history.networks
+        if network.ended.startswith("failed")})
+    self.assertEqual([f"{name} failed: {reason}. The search goes on."], [
+        line for line in self.lines() if " failed: " in line])
+    last = history.rows()[-1]
+    self.assertEqual(name, last["name"])
+    self.assertTrue(math.isnan(last["val_loss"]))
+    self.assertEqual(0, last["weight"])
+    self.assertTrue(math.isfinite(history.ensemble["val_loss"]))
+    self.assertNotIn(name, [member.name for member in search.members])
+
+  @parameterized.named_parameters(*level.first([
+      ("threads", {}),
+      ("dataset", {"x": lambda: tf.data.Dataset.from_tensor_slices(
+          (_X, _Y)).batch(32), "y": None, "validation_data": (_X, _Y)}),
+      ("executor", {"executor": futures.ThreadPoolExecutor(1)})], 2))
+  def test_weights(self, fit):
+    """A `relu` of NaN is 0 on a CPU, so the loss is ln 2."""
+    models = {"bad": _make(ForgetsNumbers), "good": _make()}
+    search = self._fit(models, **fit)
+    self._check_failed(search, "bad", "NaN in hidden/kernel after epoch 1")
+    self.assertLen(search.history.networks[0].epochs, 1)
+    # It does not train again, and does not count later.
+    self._fit(models, **{**fit, "iterations": 2, "patience": 3})
+    self.assertEqual([
+        f"{name} failed: NaN in hidden/kernel after epoch 1. The search goes "
+        "on." for name in ("bad", "bad (2)")], [
+            line for line in self.lines() if " failed: " in line])
+
+  def test_one_fold(self):
+    """The other networks of the function count no more."""
+    y = np.arange(120) % 2
+    x = np.array(_X)
+    x[::2, 1] = math.nan
+    folds = [(np.arange(0, 100, 2), np.arange(100, 110)),
+             (np.arange(1, 100, 2), np.arange(111, 120, 2))]
+    search = self._fit(
+        {"bad": _make(), "good": _make(lambda: L.Lambda(
+            lambda x: tf.where(tf.math.is_nan(x), 0., x)))}, x, y, folds=folds)
+    rows = {row["name"]: row["val_loss"] for row in search.history.rows()}
+    self.assertTrue(math.isnan(rows["bad"]))
+    self.assertTrue(math.isnan(rows["bad, fold 1 of 2"]))
+    self.assertTrue(math.isfinite(rows["bad, fold 2 of 2"]))
+    self.assertEqual(["good"], [member.name for member in search.members])
+
+  def test_weights_after_a_good_epoch(self):
+    """The good epoch counts, as where the loss is NaN later."""
+    search = self._fit({"a": _make(
+        lambda: ForgetsNumbers(3), kernel_initializer="zeros",
+        bias_initializer=keras.initializers.Constant(3.))}, search={
+            "optimizer": keras.optimizers.SGD(.1)})
+    network, = search.history.networks
+    losses = [logs["val_loss"] for logs in network.epochs]
+    self.assertLess(losses[1], losses[0])
+    self.assertEqual(1, network.best_epoch)
+    self.assertEqual("all epochs", network.ended)
+    for value in search.model.get_weights():
+      self.assertTrue(np.isfinite(value).all())
+
+  def test_predictions(self):
+    search = self._fit({
+        "bad": _make(end=[PredictsNaN], bias_initializer="ones"),
+        "good": _make()}, loss=blind, epochs=1)
+    self._check_failed(
+        search, "bad", "NaN in the predictions of held-out rows after epoch 1")
+
+  def test_a_variable_that_is_never_finite(self):
+    search = self._fit({"a": _make(WithInfinity)})
+    self.assertEqual("all epochs", search.history.networks[0].ended)
+    self.assertEmpty(self.lines())
+
+  def test_trial(self):
+    def make(trial):
+      return _make(*[ForgetsNumbers] * trial.suggest_int("forgets", 0, 1))()
+
+    search = self._fit({"make": make}, trials=2, search={
+        "sampler": lambda seed: optuna.samplers.GridSampler(
+            {"forgets": [0, 1]}, seed)})
+    self.assertCountEqual(
+        [(0, "COMPLETE"), (1, "FAIL")],
+        [(trial.params["forgets"], trial.state.name)
+         for trial in search.study("make").trials])
+
+  @parameterized.parameters(1, 2)
+  def test_all_networks(self, count):
+    names = ["a", "b"][:count]
+    with self.assertRaisesRegex(
+        ValueError, r"^models\['a'\] failed: NaN in hidden/kernel after epoch "
+        "1" + ", and so did all other models" * (count > 1) +
+        ": expected finite numbers. Try a smaller learning rate, or look for "):
+      self._fit({name: _make(ForgetsNumbers) for name in names})
+
+  def test_monitor_that_is_nan_at_first(self):
+    """Keras would keep the first epoch."""
+    search = self._fit(
+        {"a": _make()}, search={"metrics": [Late()],
+                                "optimizer": keras.optimizers.Adam(.02)},
+        epochs=12, patience=8, monitor="val_late", mode="max")
+    network, = search.history.networks
+    values = [logs["val_late"] for logs in network.epochs]
+    self.assertTrue(math.isnan(values[0]))
+    self.assertEqual(np.nanmax(values), values[network.best_epoch - 1])
+    self.assertAlmostEqual(
+        np.nanmax(values), search.history.ensemble["val_late"], places=5)
+
+
+if __name__ == "__main__":
+  absltest.main()
