@@ -7,9 +7,9 @@ take the same data, such as text in NumPy's own types. But a frame with text is
 a dict of its columns, as `adanet.columns` makes the dict for `Model.predict`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import hashlib
-from typing import Any
+from typing import Any, NamedTuple
 import zlib
 
 from adanet import checks
@@ -57,10 +57,11 @@ def read_batch(name: str, batch: Any) -> tuple:
     parts.pop()
   if len(parts) == 3:
     for key, array in name_arrays(names[2], parts[2]).items():
-      smallest = float(np.min(tensor(array)))
-      if smallest < 0:
-        raise ValueError(f"{key} has {smallest}: expected weights of at least "
-                         "0.")
+      weights = np.asarray(tensor(array))
+      for value in (weights.min(), weights.max()):
+        if not 0 <= value < np.inf:
+          raise ValueError(f"{key} has {value}: expected finite weights of at "
+                           "least 0.")
     if not keras.tree.is_nested(parts[2]):  # Weights for all outputs.
       parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
   counts = {key: int(array.shape[0]) for name, part in zip(names, parts)
@@ -335,22 +336,39 @@ def class_weights(y: Any, class_weight: Any) -> np.ndarray:
                   keras.config.floatx())
 
 
-def find_not_finite(batch: tuple) -> tuple[str, np.ndarray]:
-  """Returns words about an array that has NaN or infinity, and the rows.
+class NotFinite(NamedTuple):
+  """NaN or infinity in an array.
 
-  Returns "" for finite arrays. Weights come before y, and y before x.
+  Attributes:
+    argument: "x", "y" or "sample_weight".
+    text: str, such as "x['age'] has NaN".
+    columns: str, the columns of a matrix, such as ", in column 3", or "".
+    rows: array of int32, the numbers of the rows.
   """
-  # A model may handle NaN in x, and a loss rarely does so in y.
-  for argument, structure in reversed([*zip(_ARGUMENTS, batch)]):
+  argument: str
+  text: str
+  columns: str
+  rows: np.ndarray
+
+
+def find_not_finite(batch: tuple) -> Iterator[NotFinite]:
+  """Yields a `NotFinite` for each array with NaN or infinity."""
+  for argument, structure in zip(_ARGUMENTS, batch):
     for name, array in name_arrays(argument, structure).items():
       if is_large(array):
         continue
       values, owners = _values_of_rows(array)
-      if values.dtype.kind == "f" and not np.isfinite(values).all():
-        kind = "NaN" if np.isnan(values).any() else "infinity"
-        return f"{name} has {kind}", np.unique(owners[~np.isfinite(
-            values.reshape(len(values), -1)).all(1)]).astype(np.int32)
-  return "", np.zeros([0], np.int32)
+      if values.dtype.kind != "f" or np.isfinite(values).all():
+        continue
+      wrong = ~np.isfinite(values.reshape(len(values), -1))
+      kind = "NaN" if np.isnan(values).any() else "infinity"
+      columns = ""
+      if values.ndim == 2 and values.shape[1] > 1:
+        numbers = np.flatnonzero(wrong.any(0))
+        columns = (f", in column{'s' * (len(numbers) > 1)} "
+                   f"{messages.list_names(numbers)}")
+      yield NotFinite(argument, f"{name} has {kind}", columns, np.unique(
+          owners[wrong.any(1)]).astype(np.int32))
 
 
 def _values_of_rows(array):

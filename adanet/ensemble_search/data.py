@@ -293,19 +293,19 @@ class HeldOutBatches:
     source: `BatchSource` of batches that are read again; None for batches that
       are kept, and in the data file of a search.
     digest: str, the number of rows, and a checksum of the rows.
-    not_finite: words about NaN or infinity, and some `Rows` that have these;
-      None for finite rows.
+    not_finite: list of arguments with NaN or infinity, words, and some `Rows`
+      that have these.
   """
 
   def __init__(self, source: BatchSource):
     """Reads all batches once."""
-    self.not_finite: Any = None
     self._kept: list | None = []
     self._first: list = []  # Chunks with the rows of a batch.
     self._count = self._checksum = 0
     layout = source.layout
     labels, shapes, size, batches = [], set(), 0, 0
     num_wrong: dict[str, int] = collections.Counter()
+    wrong: dict[str, tuple] = {}  # The argument and some rows of a text.
     for flat, numbers in source.chunks(0):
       batches += len(numbers)
       if batches > _MAX_HELD_OUT_BATCHES:
@@ -316,10 +316,9 @@ class HeldOutBatches:
       labels.append((*batch, None, None)[1:3])
       self._count += numbers.size
       self._checksum = arrays.add_checksum(flat, self._checksum)
-      text, wrong = arrays.find_not_finite(batch)
-      if text:
-        num_wrong[text] += len(wrong)
-        self.not_finite = self.not_finite or (text, rows_lib.Rows(batch, wrong))
+      for argument, text, _, rows in arrays.find_not_finite(batch):
+        num_wrong[text] += len(rows)
+        wrong.setdefault(text, (argument, rows_lib.Rows(batch, rows)))
       shapes.add(tuple(tuple(tensor.shape[1:]) for tensor in flat))
       size += arrays.count_bytes(flat)
       chunk = rows_lib.DeviceTensors(list, flat), numbers
@@ -341,10 +340,9 @@ class HeldOutBatches:
       raise ValueError(
           f"{source.name} has labels whose shapes differ from batch to batch: "
           "expected one shape, because ensembles are judged on all.") from None
-    if self.not_finite is not None:
-      text, rows = self.not_finite
-      self.not_finite = (
-          f"{text} in {num_wrong[text]} of {self._count} rows", rows)
+    self.not_finite = [
+        (argument, f"{text} in {num_wrong[text]} of {self._count} rows", rows)
+        for text, (argument, rows) in wrong.items()]
     self.digest = f"{self._count:,} rows {self._checksum:016x}"
 
   def __getstate__(self):  # Batches that are not kept: the worker's source.

@@ -253,7 +253,8 @@ class HeldOutBatchesTest(parameterized.TestCase):
     x[9, 1] = np.nan
     held_out = data.HeldOutBatches(_source(
         tf.data.Dataset.from_tensor_slices((x, _Y)).batch(4)))
-    text, rows = held_out.not_finite
+    (argument, text, rows), = held_out.not_finite
+    self.assertEqual("x", argument)
     self.assertEqual("x has NaN in 1 of 30 rows", text)
     np.testing.assert_equal([9], rows.numbers)
 

@@ -19,6 +19,8 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 L = keras.layers
 _X = np.random.RandomState(0).randn(120, 4).astype("float32")
 _Y = (_X[:, :1] > 0).astype("float32")
+_BAD_X = np.array(_X)
+_BAD_X[[1, 50], 0] = _BAD_X[[7, 90], 2] = math.nan
 _LOSS = "binary_crossentropy"
 
 
@@ -35,6 +37,12 @@ class ForgetsNumbers(L.Layer):
       return inputs
     self.count.assign_add(1)
     return tf.where(self.count > self.steps, math.nan, 1.) * inputs
+
+
+class ReplacesNaN(L.Layer):
+
+  def call(self, inputs):
+    return tf.where(tf.math.is_finite(inputs), inputs, 0.)
 
 
 class PredictsNaN(L.Layer):
@@ -142,8 +150,7 @@ class NotFiniteTest(parameterized.TestCase):
     folds = [(np.arange(0, 100, 2), np.arange(100, 110)),
              (np.arange(1, 100, 2), np.arange(111, 120, 2))]
     search = self._fit(
-        {"bad": _make(), "good": _make(lambda: L.Lambda(
-            lambda x: tf.where(tf.math.is_nan(x), 0., x)))}, x, y, folds=folds)
+        {"bad": _make(), "good": _make(ReplacesNaN)}, x, y, folds=folds)
     rows = {row["name"]: row["val_loss"] for row in search.history.rows()}
     self.assertTrue(math.isnan(rows["bad"]))
     self.assertTrue(math.isnan(rows["bad, fold 1 of 2"]))
@@ -187,6 +194,49 @@ class NotFiniteTest(parameterized.TestCase):
         [(0, "COMPLETE"), (1, "FAIL")],
         [(trial.params["forgets"], trial.state.name)
          for trial in search.study("make").trials])
+
+  @parameterized.named_parameters(*level.first([
+      ("matrix", _BAD_X, {}, "x has NaN in 4 of 120 rows, in columns 0, 2"),
+      ("held_out", _X, {"validation_data": (_BAD_X, _Y)},
+       "held-out x has NaN in 4 of 120 rows, in columns 0, 2"),
+      ("infinity", np.where(_X > 1, math.inf, _X), {},
+       r"x has infinity in \d+ of 120 rows, in columns 0, 1, 2 and 1 more"),
+      ("columns", {"age": _BAD_X[:, :1], "size": _BAD_X[:, 1:]}, {},
+       r"x\['age'\] has NaN in 2 of 120 rows, x\['size'\] has NaN in 2 of 120 "
+       "rows, in column 1")], 2))
+  def test_warning_of_x(self, x, fit, expected):
+    """It is an error only if each network fails."""
+
+    def make(*layers):
+      inputs = {name: keras.Input(part.shape[1:], name=name) for name, part in (
+          x.items())} if isinstance(x, dict) else keras.Input([4])
+      outputs = L.Concatenate()(keras.tree.flatten([inputs, inputs]))
+      for layer in layers:
+        outputs = layer()(outputs)
+      return keras.Model(inputs, L.Dense(1, "sigmoid")(outputs))
+
+    search = self._fit({
+        "bad": make, "good": lambda: make(ReplacesNaN)}, x, **fit)
+    warning, *others = self.lines()
+    self.assertRegex(warning, f"^{expected}: a network whose weights become "
+                     "NaN will fail. Leave these rows out, or fill them, for ")
+    self.assertLen(others, 1)
+    self.assertRegex(others[0], "^bad failed: NaN in ")
+    self.assertEqual(["good"], [member.name for member in search.members])
+    self.folder = self.create_tempdir().full_path
+    with self.assertRaisesRegex(
+        ValueError, f"^{expected}, and the loss of models.'bad'. is not finite"
+        ", as that of all other models: expected finite numbers. Leave these"):
+      self._fit({"bad": make, "worse": make}, x, **fit)
+
+  @parameterized.parameters(math.nan, math.inf, -1.)
+  def test_weights_of_rows(self, value):
+    weights = np.ones(120)
+    weights[7] = value
+    with self.assertRaisesRegex(
+        ValueError, f"^sample_weight has {value}: expected finite weights of "
+        "at least 0."):
+      self._fit({"a": _make()}, sample_weight=weights)
 
   @parameterized.parameters(1, 2)
   def test_all_networks(self, count):

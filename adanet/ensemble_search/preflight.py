@@ -75,6 +75,9 @@ class Preflight:
     self._compiled: Any = None  # See _compare_loss.
     self._output_names: list = []
     self._makers: set[str] = set()  # Those that were checked.
+    # What is wrong with x, in words and `Rows`; None before the first network.
+    self._wrong_x: Any = None
+    self._takes_x = False  # Whether the loss of a network is finite for x.
 
   def check(self, tasks: list[network_lib.NetworkTask]) -> None:
     """Builds a network of each function or trial, and checks the network.
@@ -96,6 +99,24 @@ class Preflight:
         self._check_maker(
             unfinished or same[0], same, rows_lib.least_loaded((), i))
         self._makers.add(maker)
+    self._check_x()
+
+  def _check_x(self):
+    """Warns of NaN in x, or raises an error if no model can take NaN."""
+    wrong, self._wrong_x = self._wrong_x, []  # Once is enough.
+    if not wrong:
+      return
+    texts = messages.list_names(text for text, _ in wrong)
+    fill = ("Leave these rows out, or fill them, for example with "
+            "numpy.nan_to_num.")
+    if not self._takes_x and self._directory.read(files.ENSEMBLE) is None:
+      raise ValueError(
+          f"{texts}, and the loss of {self._first[0].task.owner} is not finite"
+          + (
+              ", as that of all other models" if len(self._makers) > 1 else "")
+          + f": expected finite numbers. {fill}")
+    log.warning("%s: a network whose weights become NaN will fail. %s", texts,
+                fill)
 
   def _check_maker(self, task, same, device):
     """Builds a network, and checks everything about its function.
@@ -130,13 +151,17 @@ class Preflight:
       _check_monitor(network, split, monitor.name)
     if self._first is None:
       self._first = network, predictions
-      _check_values(network, split)
-      _check_labels(network, split)
+      self._wrong_x = _check_values(network, split)
+      if not self._wrong_x:  # Or x, not y, may make the loss NaN.
+        _check_labels(network, split)
       _check_range(owner, predictions.outputs, self._arguments.loss)
       if self._combine is not None:
         combining.check_outputs(self._combine, owner, predictions)
     else:
       _check_same(self._first[0].task.owner, self._first[1], owner, predictions)
+    if self._wrong_x and not self._takes_x:
+      self._takes_x = all(_has_finite_loss(network, rows)
+                          for _, rows in self._wrong_x)
     if self._arguments.loss is None:
       self._compiled = _compare_loss(self._compiled, owner, model)
     # With callbacks, a network is traced after their on_train_begin.
@@ -458,7 +483,8 @@ def _check_range(owner, outputs, loss):
                 if kind.lower() == name.replace("_", "").lower()), None)
   if known is None or getattr(keras_loss, "get_config", dict)().get(
       "from_logits", False) or all(
-          (array >= -1e-3).all() and (array <= 1.001).all()
+          # NaN is another mistake.
+          not (array < -1e-3).any() and not (array > 1.001).any()
           for array in outputs):
     return
   raise ValueError(
@@ -482,16 +508,25 @@ def _check_monitor(network, split, monitor):
 
 
 def _check_values(network, split):
-  """Raises an error about NaN in the data, unless the model can take NaN."""
-  for kind, rows in (("", getattr(split, "trained", None)),
-                     ("held-out ", split.held_out)):
-    wrong = rows and rows.not_finite
-    if wrong and not np.isfinite(
-        network.logs_of(wrong[1]).get("loss", np.nan)):
+  """Raises an error about NaN in y or weights, unless the loss takes NaN.
+
+  Returns words and `Rows` about NaN in x, which another model may take.
+  """
+  trained = getattr(split, "trained", None)
+  wrong = [] if trained is None else trained.not_finite
+  if split.held_out_rows() is None:  # These are other arrays.
+    wrong = [*wrong, *((argument, "held-out " + text, rows) for (
+        argument, text, rows) in split.held_out.not_finite)]
+  for argument, text, rows in wrong:
+    if argument != "x" and not _has_finite_loss(network, rows):
       raise ValueError(
-          f"{kind}{wrong[0]}, and the loss of {network.task.owner} is not "
-          "finite: expected finite numbers. Leave these rows out, or fill "
-          "them, for example with numpy.nan_to_num.")
+          f"{text}, and the loss of {network.task.owner} is not finite: "
+          "expected finite numbers. Leave these rows out.")
+  return [(text, rows) for argument, text, rows in wrong if argument == "x"]
+
+
+def _has_finite_loss(network, rows):
+  return np.isfinite(network.logs_of(rows).get("loss", np.nan))
 
 
 def _check_labels(network, split):
@@ -516,7 +551,7 @@ def _check_labels(network, split):
   # Other rows, too: a loss may look at a whole batch.
   rows = trained.select(np.append(
       numbers, trained.numbers[:rows_lib.CHECK_SIZE]).astype(np.int32))
-  if not np.isfinite(network.logs_of(rows).get("loss", np.nan)):
+  if not _has_finite_loss(network, rows):
     raise ValueError(
         f"y has labels from {min(least[0] for least, _ in extremes)} to "
         f"{max(greatest[0] for _, greatest in extremes)}, and the loss of "

@@ -264,12 +264,13 @@ class Rows:
     return Rows(self.batch, numbers, self._tensors)
 
   @property
-  def not_finite(self) -> tuple[str, "Rows"] | None:
-    """Words about NaN or infinity, and the `Rows` that have these; or None."""
-    text, numbers = arrays.find_not_finite(self.batch)
+  def not_finite(self) -> list[tuple[str, str, "Rows"]]:
+    """Arguments with NaN or infinity, words, and the `Rows` that have these."""
     count = int(flat_arrays(self.batch)[0].shape[0])
-    return (f"{text} in {len(numbers)} of {count} rows", self.select(numbers)
-            ) if text else None
+    return [(argument, f"{text} in {len(rows)} of {count} rows{columns}",
+             self.select(rows))
+            for argument, text, columns, rows in arrays.find_not_finite(
+                self.batch)]
 
   def tensors(self) -> Any:
     """Returns all arrays as tensors; None if the arrays are too large."""
