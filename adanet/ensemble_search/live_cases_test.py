@@ -423,12 +423,17 @@ class LiveCasesTest(parameterized.TestCase):
       def call(self, x):
         return self.last(x)
 
+    def freeze(model):  # Or the search would train it.
+      model.trainable = False
+      return model
+
     def describe(model):
       return (model.name, model.compiled, model.loss, type(model.optimizer),
               model.evaluate(_X, _Y, verbose=0), model.get_weights())
 
-    for own in (keras.Sequential([keras.Input([4]), L.Dense(1)], name="own"),
-                OfUser(name="own")):
+    for own in map(freeze, (
+        keras.Sequential([keras.Input([4]), L.Dense(1)], name="own"),
+        OfUser(name="own"))):
       own.compile("sgd", "mae")
       search = self._fit({"first": lambda own=own: own, "other": lambda: (
           keras.Sequential([L.Dense(1)]))}, "mae", _X, _Y)
@@ -440,7 +445,7 @@ class LiveCasesTest(parameterized.TestCase):
       np.testing.assert_allclose(
           own.predict(_X, verbose=0),
           search.network("first").predict(_X, verbose=0), rtol=1e-6)
-    own = keras.Sequential([keras.Input([4]), L.Dense(1)])
+    own = freeze(keras.Sequential([keras.Input([4]), L.Dense(1)]))
     search = self._fit(lambda: own, lambda y, output: (y - output) ** 2, _X, _Y)
     self.assertIn("loss", search.model.evaluate(
         _X, _Y, verbose=0, return_dict=True))

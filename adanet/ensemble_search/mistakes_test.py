@@ -110,7 +110,24 @@ class _WithoutBase(keras.callbacks.Callback):
     pass
 
 
+_DROPOUT = keras.layers.Dropout(.5)
+
+
+class WithOuterDropout(keras.Model):
+  """Has seeds of all networks, which no copy of the class can part."""
+
+  def __init__(self):
+    super().__init__()
+    self.dropout = _DROPOUT
+    self.last = keras.layers.Dense(3, "softmax")
+
+  def call(self, inputs, training=False):
+    return self.last(self.dropout(inputs, training=training))
+
+
 _OUTER = keras.layers.Dense(4, name="outer")
+_OUTER_MODEL = keras.Sequential([
+    keras.Input([4]), keras.layers.Dense(3, "softmax", name="outer_model")])
 # Name: (arguments of EnsembleSearch, of fit, words of the answer).
 _MISTAKES = {
     "model": ({"models": _make()()}, {}, "models is a Keras model: expected a"),
@@ -130,7 +147,10 @@ _MISTAKES = {
     "returns": ({"models": {"a": lambda: 3}}, {},
                 "models['a'] returned 3: expected a model"),
     "shared": ({"models": {"a": _of_layer(_OUTER), "b": _of_layer(_OUTER)}}, {},
-               "outer/kernel of models['a'], and networks change it"),
+               "/outer/kernel, which the function did not make: "),
+    "outer": ({"models": {"a": _of_layer(_OUTER)}}, {},
+              "/outer/kernel, which the function did not make: expected a layer "
+              "that is made in the function, or trainable=False."),
     "draws": ({"models": {"a": _draws}}, {},
               "models['a'] makes another model each time: with the same"),
     "late": ({"models": {"a": BuildsLate}}, {},
@@ -306,8 +326,14 @@ _MORE = {
     "batches_of_folds": ({"models": {"a": lambda: keras.Sequential([
         keras.Input([4], 10), keras.layers.Dense(3, "softmax")])}}, {
             "folds": 3, "batch_size": 10}, "models['a'] takes batches of 10"),
-    "shared_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
-                     "outer/kernel of another call, and networks "),
+    "outer_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
+                    "/outer/kernel, which the function did not"),
+    "outer_in_folds": ({"models": {"a": _of_layer(_OUTER)}}, {"folds": 2},
+                       "/outer/kernel, which the function did not"),
+    "outer_model": ({"models": {"a": lambda: _OUTER_MODEL}}, {},
+                    "models['a'] would train the variable sequential"),
+    "outer_seeds": ({"models": {"a": WithOuterDropout}}, {"iterations": 2},
+                    "of another call, and networks change it while they train"),
     "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
     "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
     "nan_in_sparse": ({"models": {"a": lambda: keras.Sequential([

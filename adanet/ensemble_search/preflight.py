@@ -314,27 +314,33 @@ class _OuterVariables:
             is_repeated: bool) -> None:
     """Raises an error if networks would change a variable of each other.
 
+    An error is also a variable that trains and that the function did not make:
+    training would change the program's own layer.
+
     `model` and `again` are the models of two calls of the function `owner`, of
     which several networks train if `is_repeated`.
     """
     outer = _outer_variables(model, again)
-    changed = {id(variable) for variable in (
-        *again.trainable_variables, *again.metrics_variables,
-        *_changed_by_call(again, outer, x))}
+    trainable = set(map(id, again.trainable_variables))
+    changed = trainable | {id(variable) for variable in (
+        *again.metrics_variables, *_changed_by_call(again, outer, x))}
     for variable in outer:
       reference, other, is_changed = self._known.get(
           id(variable), (lambda: None, None, False))
       is_shared = reference() is variable
+      if id(variable) in trainable:
+        raise ValueError(
+            f"{owner} would train the variable {variable.path}, which the "
+            "function did not make: expected a layer that is made in the "
+            "function, or trainable=False.")
       if is_shared and is_changed or id(variable) in changed and (
           is_shared or is_repeated):
         raise ValueError(
             f"{owner} has the variable {variable.path} of "
             f"{other if is_shared else 'another call'}, and networks change "
             "it while they train: expected a variable of its own. Make its "
-            "layer in the function" + (
-                ", or set trainable=False." if variable.trainable else
-                ". A layer without get_config, or in a model of your own "
-                "class, cannot be copied for each network."))
+            "layer in the function. A layer without get_config, or in a model "
+            "of your own class, cannot be copied for each network.")
       self._known[id(variable)] = (
           weakref.ref(variable), owner, id(variable) in changed)
 
