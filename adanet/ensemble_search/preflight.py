@@ -13,6 +13,7 @@ from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
+from adanet.ensemble_search import broadcasts
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
@@ -74,6 +75,7 @@ class Preflight:
     self._first: Any = None  # The first network, and its predictions.
     self._compiled: Any = None  # See _compare_loss.
     self._output_names: list = []
+    self._losses: list = [None]  # Those that were checked.
     self._makers: set[str] = set()  # Those that were checked.
     # What is wrong with x, in words and `Rows`; None before the first network.
     self._wrong_x: Any = None
@@ -138,6 +140,7 @@ class Preflight:
     _check_vocabularies(owner, model)
     self._variables.check(owner, model, again, batch[0], len(same) > 1)
     _check_floats(owner, predictions)
+    self._check_losses(owner, model, batch, predictions)
     if self._has_executor:
       self.signed[task.key.maker] = task.key, workers.common_signature(
           workers.sign(model, batch), workers.sign(again, batch))
@@ -167,6 +170,19 @@ class Preflight:
     # With callbacks, a network is traced after their on_train_begin.
     if task.callbacks is None and not self._has_executor:
       self.kept.add_new(network)
+
+  def _check_losses(self, owner, model, batch, predictions):
+    """Checks the loss of the search, and that of a compiled model, once."""
+    losses = [self._arguments.loss]
+    # A step or a loss of the user's may not use what is compiled.
+    if rows_lib.is_of_keras(model, "train_step") and (
+        type(model).compute_loss is keras.Model.compute_loss):
+      losses.append(model.loss)
+    for loss in losses:
+      if len(batch) > 1 and not any(loss is known for known in self._losses):
+        self._losses.append(loss)
+        broadcasts.check_loss(owner, loss, batch[1], predictions,
+                              getattr(model, "output_names", None))
 
   def _build(self, task, split, device):
     """Returns a network, some rows, and a second model of its function.
