@@ -19,6 +19,7 @@ from benchmarks import claims
 from benchmarks import ensemble_search
 from benchmarks import program
 from benchmarks import scope
+import runfiles
 
 
 class _Nowhere(placement.RoundRobinStrategy):
@@ -84,6 +85,18 @@ class BenchmarksTest(parameterized.TestCase):
     self.assertLen([line for line in lines if line.startswith("| cost")], 2)
     with self.assertRaisesRegex(program.CheckError, "claims"):
       program.write(text, "claims", readme)
+
+  @parameterized.parameters("claims", "scope")
+  def test_finds_its_part_of_the_readme(self, name):
+    source = runfiles.Create().Rlocation("adanet/benchmarks/README.md")
+    with open(source, encoding="utf-8") as f:
+      before = f.read()
+    readme = self.create_tempfile(content=before).full_path
+    program.write("new\n", name, readme)
+    with open(readme, encoding="utf-8") as f:
+      after = f.read()
+    self.assertIn("\nnew\n", after)
+    self.assertLess(len(after), len(before))
 
   @parameterized.parameters(level.first(["diabetes", "digits", "cancer"]))
   def test_rows_of_a_task(self, name):

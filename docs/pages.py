@@ -26,10 +26,16 @@ LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
 _TUTORIAL = "docs/getting_started.rst"
 _CONTINUE = {"docs/estimator.rst": 1, "docs/export.rst": 2}
 
+# The page with an executor of Ray, and the page with the table of Keras's calls.
+RAY, FROM_KERAS = "docs/dask_and_ray.rst", "docs/coming_from_keras.rst"
+
 # The kind of a block and its lines, in Markdown and in reStructuredText.
 _MARKDOWN = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RST = re.compile(r"^\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)",
                   re.MULTILINE)
+# A row of a table that has code alone.
+_ROW = re.compile(r"^   \* - ``(.*?)``\n     - ``(.*?)``\n",
+                  re.MULTILINE | re.DOTALL)
 
 
 def text(page):
@@ -58,6 +64,39 @@ def programs(page):
   while pairs and not pairs[-1][1]:
     pairs.pop()
   return pairs
+
+
+def executor_of_ray():
+  """Returns the program that defines the executor of Ray."""
+  program, = [block for kind, block in blocks(RAY) if kind == "python"]
+  return program
+
+
+def rows_from_keras():
+  """Returns list of (code in Keras, code here), the rows of a table."""
+  return [tuple(re.sub(r"([(\[]) ", r"\1", " ".join(code.split()))
+                for code in row) for row in _ROW.findall(text(FROM_KERAS))]
+
+
+def all_pages():
+  """Returns the names of the README and of all pages of docs."""
+  folder = os.path.dirname(runfiles.Create().Rlocation("adanet/docs/index.rst"))
+  return ["README.md"] + sorted(
+      "docs/" + name for name in os.listdir(folder) if name.endswith(".rst"))
+
+
+def public_names():
+  """Returns set of the names in adanet that pages have, with all their dots."""
+  return {name for page in all_pages()
+          for name in re.findall(r"\badanet(?:\.\w+)+", text(page))}
+
+
+def imports():
+  """Returns the statements of the pages' programs that import from adanet."""
+  return sorted({
+      line.strip() for page in all_pages() for kind, block in blocks(page)
+      if kind == "python" for line in block.splitlines()
+      if re.match(r"\s*from adanet\b.* import [^(]*$", line)})
 
 
 def run(page):

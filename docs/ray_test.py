@@ -19,7 +19,6 @@ from adanet.testing import searches
 from adanet.testing import variables
 from docs import pages
 
-_PAGE = "docs/dask_and_ray.rst"
 _INPUT = builders.input_fn(batch_size=5)
 _REFUSED = 77
 _END_SECS = 60.
@@ -46,10 +45,9 @@ def _train_on_ray(unused_connection, model_dir, folder):
   os.environ.update(
       HOME=folder, RAY_TMPDIR=folder, RAY_USAGE_STATS_ENABLED="0",
       RAY_DEFAULT_OBJECT_STORE_MAX_MEMORY_BYTES=str(2**27))
-  (_, program), = [block for block in pages.blocks(_PAGE)
-                   if block[0] == "python"]
   names = {}
-  exec(compile(program, _PAGE, "exec"), names)  # pylint: disable=exec-used
+  exec(compile(  # pylint: disable=exec-used
+      pages.executor_of_ray(), pages.RAY, "exec"), names)
   with names["ray"].init(num_cpus=2):
     _estimator(model_dir, .3).train(_INPUT, executor=names["RayExecutor"]())
 
