@@ -51,6 +51,12 @@ __all__ = [
     "train_and_evaluate", "use_one_gpu",
 ]
 
+
+def __dir__():
+  """Returns the public names, loaded or not (PEP 562)."""
+  return __all__
+
+
 if TYPE_CHECKING:
   from adanet import distributed
   from adanet import ensemble
