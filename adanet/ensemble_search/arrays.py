@@ -136,6 +136,8 @@ def _read_array(name, value):
   if array.dtype.kind in "fiubc" or array.dtype.name == "bfloat16":
     # A memmap is read as it is needed.
     return array if is_large(array) else _with_floatx(array)
+  if array.dtype.kind == "O":
+    _check_missing(name, value, array)
   if hasattr(value, "columns"):
     kind = "columns that are no numbers"
     advice = f"Give a frame of numbers, such as {name}.astype(\"float32\")."
@@ -150,6 +152,20 @@ def _read_array(name, value):
     kind = f"the type {array.dtype}"
     advice = "Give numbers, for example astype(\"float32\")."
   raise TypeError(f"{name} has {kind}, which Keras does not take: {advice}")
+
+
+def _check_missing(name, value, array):
+  """Raises a ValueError if an array of objects has missing values."""
+  of_pandas = hasattr(value, "isna")
+  missing = np.reshape(value.isna() if of_pandas else [
+      part is None or isinstance(part, float) and part != part
+      for part in array.flat], array.shape)
+  advice = "Fill these values, or leave out these rows."
+  if _is_label(name):
+    advice = "Leave out these rows of x and y."
+  elif of_pandas and not frames_lib.is_frame(value):
+    advice = frames_lib.advise_filling(name, value.dtype, array[~missing])
+  frames_lib.check_missing(name, missing, advice)
 
 
 def is_large(array: Any) -> bool:

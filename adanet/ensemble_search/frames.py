@@ -37,6 +37,12 @@ def columns(frame: Any) -> Dict[str, np.ndarray]:
   * Text is an array of `str`, for an input with `dtype="string"`.
   * A category is its value: a number, a boolean or text.
 
+  Fill missing values before, in the same way for `fit` and `predict`::
+
+      frame = frame.assign(
+          city=frame["city"].fillna("missing"),
+          age=frame["age"].fillna(frame["age"].median()))
+
   Args:
     frame: `pandas.DataFrame`; the index is left out.
 
@@ -92,20 +98,59 @@ def _read_column(name, column):
   # The type of a category is that of its values.
   dtype = getattr(column.dtype, "categories", column).dtype
   array, missing = np.asarray(column), np.asarray(column.isna())
-  wrong = "" if is_number(dtype) else dtype.name
+  if missing.any() and dtype.kind in "iubcO":
+    check_missing(name, missing, advise_filling(name, dtype, array[~missing]))
+  wrong, advice = "" if is_number(dtype) else dtype.name, ""
   if dtype.kind == "O":
-    wrong = next((type(value).__name__ for value in array[~missing]
+    wrong = next((type(value).__name__ for value in array
                   if not isinstance(value, str)), "")
+    advice = "{}.infer_objects()" if _are_numbers(array) else ""
   if wrong:
-    advice = next(text for start, text in _ADVICE.items()
-                  if wrong.startswith(start))
+    advice = advice or next(text for start, text in _ADVICE.items()
+                            if wrong.startswith(start))
     raise TypeError(
-        f"{name} has values of the type {wrong}: expected numbers, booleans, "
-        f"text or categories of these. Give for example {advice.format(name)}.")
-  if missing.any() and dtype.kind != "f":
-    advice = ("astype(object).fillna(\"missing\")" if dtype.kind == "O" else
-              "astype(\"float32\"), in which missing values are NaN")
-    raise ValueError(
-        f"{name} has missing values in {missing.sum()} of {len(missing)} rows: "
-        f"expected a value in each row. Give for example {name}.{advice}.")
+        f"{name} has {'objects' if dtype.kind == 'O' else 'values'} of the type "
+        f"{wrong}: expected numbers, booleans, text or categories of these. Give "
+        f"for example {advice.format(name)}.")
   return array
+
+
+def check_missing(name: str, missing: np.ndarray, advice: str) -> None:
+  """Raises a ValueError if values are missing.
+
+  Args:
+    name: str, for the message.
+    missing: bool array, whether a value is missing.
+    advice: str, the end of the message.
+  """
+  rows = missing.reshape(len(missing), -1).any(1)
+  if rows.any():
+    raise ValueError(
+        f"{name} has missing values in {rows.sum()} of {len(rows)} rows: "
+        f"expected a value in each row. {advice}")
+
+
+def advise_filling(name: str, dtype: Any, values: np.ndarray) -> str:
+  """Returns how to fill the missing values of a column of pandas.
+
+  Args:
+    name: str, for the message.
+    dtype: the type of the column.
+    values: array of the values that are not missing.
+  """
+  if is_number(dtype):
+    filled = ".astype(\"float32\"), in which missing values are NaN"
+  elif len(values) and _are_numbers(values):
+    # Floats do not take pandas.NA from objects.
+    filled = (".convert_dtypes().astype(\"float32\"), in which missing values "
+              "are NaN")
+  else:
+    are_text = all(isinstance(value, str) for value in values)
+    filled = ".astype(object).fillna(\"missing\")" + (
+        "" if are_text else ".astype(str)")
+  return f"Give for example {name}{filled}."
+
+
+def _are_numbers(values):
+  return all(isinstance(value, (int, float, np.number, np.bool_))
+             for value in values)

@@ -135,7 +135,15 @@ class ColumnsTest(parameterized.TestCase):
        r"missing values in 1 of 2 .*astype\(object\).fillna"),
       (pd.Series([1, None], dtype="Int64"), ValueError,
        "missing values in 1 of 2 .*float32"),
-      (pd.Series([True, None], dtype="boolean"), ValueError, "missing values"))
+      (pd.Series([True, None], dtype="boolean"), ValueError, "missing values"),
+      (pd.Series([True, None, False]), ValueError,
+       r"missing values in 1 of 3 rows: .*convert_dtypes\(\)\.astype"),
+      (pd.Series([1, pd.NA], dtype=object), ValueError, "missing values in 1"),
+      (pd.Series([1, "a", None]), ValueError,
+       r"missing values in 1 of 3 rows: .*fillna\(\"missing\"\).astype\(str"),
+      (pd.Series([b"a", np.nan]), ValueError, "missing values in 1 of 2 rows"),
+      (pd.Series([True, False], dtype=object), TypeError,
+       "objects of the type bool: .*infer_objects"))
   def test_mistakes_in_a_column(self, column, error, words):
     with self.assertRaisesRegex(error, rf"^frame\['a'\] has .*{words}"):
       adanet.columns(pd.DataFrame({"a": column}))
@@ -143,6 +151,10 @@ class ColumnsTest(parameterized.TestCase):
   @parameterized.parameters(
       ("city", ["a", None], 'fillna\\("missing'),
       ("rank", pd.Series([1, None], dtype="Int64"), "float32"),
+      ("owns", [True, None, False], "convert_dtypes"),
+      ("size", pd.Series([1, pd.NA], dtype=object), "convert_dtypes"),
+      ("mixed", [1, "a", None], "fillna"),
+      ("right", pd.Series([True, False], dtype=object), "infer_objects"),
       ("when", pd.Series(["2026-01-01"] * 2, dtype="datetime64[ns]"), "dayof"),
       ("bin", pd.cut(pd.Series([1, 2]), 2), "astype\\(str\\)"))
   def test_the_advice_helps(self, name, values, words):
@@ -314,7 +326,22 @@ class FitTest(parameterized.TestCase):
       ("series", {"x": dict(_FRAME)}, TypeError,
        r"^x\['city'\] has text, .*columns\("),
       ("missing", {"x": _FRAME.assign(kind=None)}, ValueError,
-       r"^x\['kind'\] has missing values in 96 of 96 rows"))
+       r"^x\['kind'\] has missing values in 96 of 96 rows"),
+      ("missing_bools", {"x": _FRAME.assign(owns=[True, None] * 48)},
+       ValueError, r"^x\['owns'\] has missing values in 48 of 96 rows"),
+      ("missing_in_series", {"x": {
+          "owns": pd.Series([True, None] * 48)}, "y": _Y.to_numpy()},
+       ValueError, r"^x\['owns'\] has missing values in 48 .*convert_dtypes"),
+      ("missing_in_array", {"x": np.array([[1, None]] * 96, object)},
+       ValueError, "^x has missing values in 96 of 96 rows: .* Fill"),
+      ("missing_weights", {"sample_weight": pd.DataFrame(
+          {"a": [1, None] * 48}, _FRAME.index, dtype=object)},
+       ValueError, "^sample_weight has missing values in 48 of 96 rows"),
+      ("missing_labels", {"y": pd.Series([True, None] * 48, _FRAME.index)},
+       ValueError,
+       "^y has missing values in 48 of 96 rows: .* Leave out these rows"),
+      ("missing_text_labels", {"y": np.array(["a", None] * 48, object)},
+       ValueError, "^y has missing values in 48 of 96 rows"))
   def test_mistakes(self, arguments, error, words):
     with self.assertRaisesRegex(error, words):
       self._fit({"all": _make_all}, **{"x": _FRAME, **arguments})
