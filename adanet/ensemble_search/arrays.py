@@ -97,9 +97,11 @@ def read(name: str, value: Any) -> Any:
         np.stack([value.row, value.col], 1).astype(np.int64),
         _with_floatx(value.data), value.shape)
   if not hasattr(value, "__array__"):
-    raise TypeError(f"{name} is {messages.describe(value)}: {_EXPECTED}." + (
-        " Keras takes no lists of numbers or text: give numpy.asarray(...)." if
-        name.endswith("]") else ""))
+    advice = frames_lib.advise_polars(name, value) or (
+        "Keras takes no lists of numbers or text: give numpy.asarray(...)." if
+        name.endswith("]") else "")
+    raise TypeError(f"{name} is {messages.describe(value)}: {_EXPECTED}. "
+                    f"{advice}".rstrip())
   if isinstance(value, tf.Tensor) and not (
       value.dtype == tf.string and _is_label(name)):
     return _with_floatx(value)
@@ -140,7 +142,9 @@ def _read_array(name, value):
     _check_missing(name, value, array)
   if hasattr(value, "columns"):
     kind = "columns that are no numbers"
-    advice = f"Give a frame of numbers, such as {name}.astype(\"float32\")."
+    advice = "Give a frame of numbers" + (
+        f", such as {name}.astype(\"float32\")." if frames_lib.is_frame(value)
+        else ".")
   elif array.dtype.kind in "SU" or isinstance(
       array.flat[0] if array.size else "", (str, bytes)):
     kind = "text"
@@ -151,6 +155,8 @@ def _read_array(name, value):
   else:
     kind = f"the type {array.dtype}"
     advice = "Give numbers, for example astype(\"float32\")."
+  if not _is_label(name):
+    advice = frames_lib.advise_polars(name, value) or advice
   raise TypeError(f"{name} has {kind}, which Keras does not take: {advice}")
 
 

@@ -17,6 +17,11 @@ _ADVICE = {
     "bytes": "{}.str.decode(\"utf-8\")",
     "": "{0}.astype(\"float32\") or {0}.astype(str)",
 }
+# By the class of polars.
+_ADVICE_OF_POLARS = {
+    "DataFrame": "{{column.name: column.to_numpy() for column in {}}}",
+    "LazyFrame": "{}.collect()",
+}
 
 
 def columns(frame: Any) -> Dict[str, np.ndarray]:
@@ -54,13 +59,24 @@ def columns(frame: Any) -> Dict[str, np.ndarray]:
   """
   if not is_frame(frame):
     raise TypeError(f"frame is {messages.describe(frame)}: expected a "
-                    "pandas.DataFrame.")
+                    "pandas.DataFrame. "
+                    f"{advise_polars('frame', frame)}".rstrip())
   return read_columns("frame", frame)
 
 
 def is_frame(value: Any) -> bool:
   """Returns whether a value is a `DataFrame` of pandas."""
   return hasattr(value, "iloc") and hasattr(value, "columns")
+
+
+def advise_polars(name: str, value: Any) -> str:
+  """Returns how polars makes arrays of a value; "" if it is not of polars."""
+  kind = type(value)
+  if kind.__module__.partition(".")[0] != "polars" or (
+      kind.__name__ not in _ADVICE_OF_POLARS):
+    return ""
+  return ("For polars, give "
+          f"{_ADVICE_OF_POLARS[kind.__name__].format(name)}.")
 
 
 def is_number(dtype: Any) -> bool:

@@ -80,6 +80,23 @@ def _make_flat():
   return keras.Sequential([L.Dense(1, kernel_initializer="ones")])
 
 
+class DataFrame:
+  """Stands for a frame of polars, which is not among the packages of tests.
+
+  polars 2.1 has these attributes, and iterates over the columns.
+  """
+  __module__ = "polars.dataframe.frame"
+  columns = ["city", "age"]
+
+  def __array__(self, dtype=None, copy=None):
+    return np.array([["Bern", 1], ["Chur", 2]], object)
+
+
+class LazyFrame:
+  """Stands for a frame of polars that is not computed."""
+  __module__ = "polars.lazyframe.frame"
+
+
 class ColumnsTest(parameterized.TestCase):
 
   @parameterized.parameters(
@@ -168,6 +185,8 @@ class ColumnsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (pd.DataFrame([[1, 2]]), ValueError, "a column named 0: .*rename"),
+      (DataFrame(), TypeError, r"pandas.DataFrame. For polars, give {column\.name"
+       r": column\.to_numpy\(\) for column in frame}\.$"),
       (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "two columns"),
       ({"a": [1]}, TypeError, "^frame is {'a': .*pandas.DataFrame"),
       (pd.Series([1]), TypeError, "^frame is "))
@@ -337,6 +356,12 @@ class FitTest(parameterized.TestCase):
       ("missing_weights", {"sample_weight": pd.DataFrame(
           {"a": [1, None] * 48}, _FRAME.index, dtype=object)},
        ValueError, "^sample_weight has missing values in 48 of 96 rows"),
+      ("polars", {"x": DataFrame()}, TypeError, "^x has .* no numbers, .* For "
+       r"polars, give {column.name: column.to_numpy\(\) for column in x}\.$"),
+      ("lazy", {"x": {"a": LazyFrame()}}, TypeError,
+       r"^x\['a'\] is .* For polars, give x\['a'\]\.collect\(\)\.$"),
+      ("polars_labels", {"y": DataFrame()}, TypeError,
+       r"^y has columns that are no numbers, .*: Give a frame of numbers\.$"),
       ("missing_labels", {"y": pd.Series([True, None] * 48, _FRAME.index)},
        ValueError,
        "^y has missing values in 48 of 96 rows: .* Leave out these rows"),
