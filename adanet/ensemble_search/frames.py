@@ -124,10 +124,10 @@ def _read_column(name, column):
   if wrong:
     advice = advice or next(text for start, text in _ADVICE.items()
                             if wrong.startswith(start))
+    kind = "objects" if dtype.kind == "O" else "values"
     raise TypeError(
-        f"{name} has {'objects' if dtype.kind == 'O' else 'values'} of the type "
-        f"{wrong}: expected numbers, booleans, text or categories of these. Give "
-        f"for example {advice.format(name)}.")
+        f"{name} has {kind} of the type {wrong}: expected numbers, booleans, "
+        f"text or categories of these. Give for example {advice.format(name)}.")
   return array
 
 
