@@ -185,8 +185,8 @@ class ColumnsTest(parameterized.TestCase):
 
   @parameterized.parameters(
       (pd.DataFrame([[1, 2]]), ValueError, "a column named 0: .*rename"),
-      (DataFrame(), TypeError, r"pandas.DataFrame. For polars, give {column.name:"
-       r" column\.to_numpy\(\) for column in frame}\.$"),
+      (DataFrame(), TypeError, r"pandas.DataFrame. For polars, give {column.na"
+       r"me: column\.to_numpy\(\) for column in frame}\.$"),
       (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "two columns"),
       ({"a": [1]}, TypeError, "^frame is {'a': .*pandas.DataFrame"),
       (pd.Series([1]), TypeError, "^frame is "))
