@@ -26,7 +26,7 @@ LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",
 _TUTORIAL = "docs/getting_started.rst"
 _CONTINUE = {"docs/estimator.rst": 1, "docs/export.rst": 2}
 
-# The page with an executor of Ray, and the page with the table of Keras's calls.
+# The page with an executor of Ray, and the page with a table of Keras calls.
 RAY, FROM_KERAS = "docs/dask_and_ray.rst", "docs/coming_from_keras.rst"
 
 # The kind of a block and its lines, in Markdown and in reStructuredText.
