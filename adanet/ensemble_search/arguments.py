@@ -10,14 +10,24 @@ from typing import Any
 from adanet import checks
 from adanet import log
 from adanet import messages
+from adanet import tf_compat
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models as models_lib
 
+keras = tf_compat.keras_3
 _MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
 # Arguments that a later call of `fit` may change.
 _LIMITS = ("epochs:", "patience:")
 _MODELS = ("expected a dict from a name to a function that builds a Keras "
            "model, such as {\"wide\": make_wide}")
+
+
+def check_backend() -> None:
+  """Raises a ValueError if the backend of Keras is not TensorFlow."""
+  backend = keras.backend.backend()
+  if backend != "tensorflow":
+    raise ValueError(f"EnsembleSearch needs Keras's backend \"tensorflow\", "
+                     f"and it is {backend!r}: set KERAS_BACKEND=tensorflow.")
 
 
 def check_folds(folds: Any) -> Any:
@@ -55,7 +65,8 @@ def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
   return files.Monitor(monitor, mode or "min")
 
 
-def check_limits(max_seconds: Any, verbose: Any) -> None:
+def check_limits(max_seconds: Any, verbose: Any, executor: Any,
+                 parallel: int | None) -> None:
   """Raises an error if an argument of `fit` has a wrong value."""
   if max_seconds is not None:
     checks.check_number("max_seconds", max_seconds, lambda secs: secs > 0,
@@ -63,6 +74,10 @@ def check_limits(max_seconds: Any, verbose: Any) -> None:
   if repr(verbose) not in ("'auto'", "0", "1", "2"):
     raise ValueError(f"verbose={messages.describe(verbose)}: expected "
                      "\"auto\", 0, 1 or 2.")
+  if executor is not None and parallel is not None:
+    raise ValueError(f"parallel={parallel} and executor are both given: "
+                     "expected one of them. An executor has its own number of "
+                     "workers.")
 
 
 def read_models(models: Any) -> dict[str, Any]:
@@ -113,6 +128,16 @@ def _describe_model(value):
   if hasattr(type(value), "trainable_weights"):
     return f"a Keras {'model' if hasattr(value, 'fit') else 'layer'}"
   return "a function" if callable(value) else messages.describe(value)
+
+
+def check_attribute(name: str) -> None:
+  """Raises an AttributeError about a missing attribute that the model has."""
+  name_of_model = "evaluate" if name == "score" else name
+  if not name.startswith("_") and hasattr(keras.Model, name_of_model):
+    raise AttributeError(
+        f"EnsembleSearch has no attribute {name!r}: expected "
+        f"search.model.{name_of_model}, because search.model is the Keras model "
+        "of the ensemble.", name=name)
 
 
 def compare(path: str, before: Mapping[str, Any], now: Mapping[str, Any],

@@ -127,7 +127,8 @@ class Judge:
 
   def select_weights(self, predictions: list[files.HeldOutPredictions],
                      max_members: int | None = None,
-                     is_stopped: Callable[[], bool] = lambda: False
+                     is_stopped: Callable[[], bool] = lambda: False,
+                     say: Callable[[str], None] = log.warning
                     ) -> tuple[float, ...]:
     """Returns the weights of networks in the ensemble with the least loss."""
     if len(predictions) == 1:
@@ -135,8 +136,8 @@ class Judge:
     labels = self._all_labels
     count = len(predictions[0].outputs[0])
     if count > _MAX_SELECTION_ROWS:
-      log.warning("Selecting the ensemble by %s of the %s held-out rows.",
-                  f"{_MAX_SELECTION_ROWS:,}", f"{count:,}")
+      say(f"Selecting the ensemble by {_MAX_SELECTION_ROWS:,} of the "
+          f"{count:,} held-out rows.")
       rows = np.sort(np.random.RandomState(0).choice(
           count, _MAX_SELECTION_ROWS, replace=False))
       predictions = [files.HeldOutPredictions(member.structure, *(
@@ -204,10 +205,11 @@ def _masks_of_any(predictions):
 
 def select_ensemble(directory: files.Directory, judge: Judge,
                     max_members: int | None,
-                    is_stopped: Callable[[], bool] = lambda: False) -> None:
+                    is_stopped: Callable[[], bool] = lambda: False,
+                    say: Callable[[str], None] = log.warning) -> None:
   """Selects an ensemble of all networks that predict, and writes the result.
 
-  No other member is added after `is_stopped()`.
+  No other member is added after `is_stopped()`. `say` shows a line.
 
   Raises:
     ValueError: no network has a finite loss.
@@ -242,7 +244,7 @@ def select_ensemble(directory: files.Directory, judge: Judge,
         "smaller learning rate, or look for values in x and y that are too "
         "large.")
   weights = dict(zip(finite, judge.select_weights(
-      [means[i] for i in finite], max_members, is_stopped)))
+      [means[i] for i in finite], max_members, is_stopped, say)))
   all_weights = [weights.get(i, 0.) for i in range(len(means))]
   no_values = dict.fromkeys(values[finite[0]], math.nan)  # Of what failed.
   networks = [[{"network": key, "epochs": len(records[key].epochs), "values": (

@@ -10,8 +10,7 @@ finds what does not fit before the first step.
 """
 
 import random
-import tempfile
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from adanet import checks
 from adanet import forks
@@ -33,8 +32,6 @@ from adanet.ensemble_search import proposals
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
-
-keras = tf_compat.keras_3
 
 
 class EnsembleSearch:
@@ -84,8 +81,8 @@ class EnsembleSearch:
       optimizer: as in `Model.compile`, for models that are not compiled. None
         for Adam with a learning rate of .001.
       loss_weights: as in `Model.compile`.
-      directory: path, the folder of the search. None for a new temporary
-        folder.
+      directory: path, the folder of the search. None for a temporary folder,
+        which goes with this object or with the process.
       seed: int from 0 to 2**31 - 1, the seed of all random choices. None for
         a random seed.
       sampler: function from a seed to a new sampler of Optuna, such as
@@ -112,10 +109,7 @@ class EnsembleSearch:
     """
     forks.check_process()
     runtime.grow_gpu_memory()
-    backend = keras.backend.backend()
-    if backend != "tensorflow":
-      raise ValueError(f"EnsembleSearch needs Keras's backend \"tensorflow\", "
-                       f"and it is {backend!r}: set KERAS_BACKEND=tensorflow.")
+    arguments_lib.check_backend()
     self._models = arguments_lib.read_models(models)
     self._arguments = models_lib.CompileArguments(
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
@@ -127,6 +121,7 @@ class EnsembleSearch:
     combining.check_combine(combine)
     self._combine = combine
     self._built: Any = None  # The selected ensemble, and its model.
+    self._temporary: Any = None  # Removed with the search.
     # Resolved once, because the program may change its working directory.
     self._path = files.absolute_path(directory)
 
@@ -250,7 +245,7 @@ class EnsembleSearch:
       parallel: int, the maximum number of networks that train at a time in this
         process, which bounds memory. None for one per core, or a few per GPU.
       verbose: "auto" or 1 for a display or log lines, 2 for a line per epoch, 0
-        for no output.
+        for no output but warnings of a problem.
 
     Returns:
       This search.
@@ -281,7 +276,7 @@ class EnsembleSearch:
     max_members = checks.check_count("max_members", max_members, or_none=True)
     parallel = checks.check_count("parallel", parallel, or_none=True)
     folds = arguments_lib.check_folds(folds)
-    arguments_lib.check_limits(max_seconds, verbose)
+    arguments_lib.check_limits(max_seconds, verbose, executor, parallel)
     compared = arguments_lib.read_monitor(monitor, mode)
     proposals.check_trials(trials, self._models)
     forks.check_process()
@@ -289,15 +284,11 @@ class EnsembleSearch:
         "fit runs in", tf_compat.v2.distribute.get_strategy())
     if executor is not None:
       executor = forks.check_executor(executor)
-    if executor is not None and parallel is not None:
-      raise ValueError(f"parallel={parallel} and executor are both given: "
-                       "expected one of them. An executor has its own number of "
-                       "workers.")
     models_lib.check_callbacks(callbacks)
     stop = engine_lib.Stop(max_seconds)
     if self._path is None:
-      self._path = tempfile.mkdtemp()
-      log.warning("directory=None: the search goes to %s.", self._path)
+      self._temporary = files.TemporaryFolder()
+      self._path = self._temporary.path
     directory = files.Directory(self._path)
     before = directory.read()
     if self._seed is None:
@@ -381,7 +372,7 @@ class EnsembleSearch:
       for key, record in engine.train(unfinished, executor):
         display.network(key, record)
       ensemble_model.select_ensemble(
-          directory, judge, max_members, engine.stop.is_late)
+          directory, judge, max_members, engine.stop.is_late, display.line)
       if engine.stop.is_set():
         break
       if iteration == 1:
@@ -417,6 +408,12 @@ class EnsembleSearch:
   def _describe(self, digests):
     return {"seed": self._seed, "digests": digests,
             "models": list(self._models)}
+
+  if not TYPE_CHECKING:
+
+    def __getattr__(self, name):
+      arguments_lib.check_attribute(name)
+      return self.__getattribute__(name)  # Raises the usual error.
 
   @property
   def history(self) -> history_lib.SearchHistory:

@@ -3,6 +3,7 @@
 """A mistake gets an answer in one line before the first step."""
 
 from concurrent import futures
+import copy
 import os
 from unittest import mock
 
@@ -12,6 +13,7 @@ from adanet import ensemble_search as package
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
 from adanet.testing import level
+import cloudpickle
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -419,6 +421,31 @@ class MistakesTest(parameterized.TestCase):
     for name in ("model", "history", "members"):
       with self.assertRaisesRegex(ValueError, "^Nothing was trained yet"):
         getattr(search, name)
+
+  @parameterized.parameters(
+      ("predict", "predict"), ("evaluate", "evaluate"), ("score", "evaluate"),
+      ("save", "save"), ("summary", "summary"), ("export", "export"))
+  def test_name_of_the_model(self, name, expected):
+    search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)
+    self.assertFalse(hasattr(search, name))
+    with self.assertRaisesRegex(
+        AttributeError, f"^EnsembleSearch has no attribute '{name}': expected "
+        rf"search\.model\.{expected}, "):
+      getattr(search, name)
+
+  def test_other_missing_names(self):
+    search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)
+    for name in ("no_name", "_repr_png_", "__len__"):
+      with self.assertRaisesRegex(
+          AttributeError, f"^'EnsembleSearch' object has no attribute '{name}'"):
+        getattr(search, name)
+    with mock.patch.object(
+        search, "_trained_path", side_effect=AttributeError("inner")):
+      with self.assertRaisesRegex(AttributeError, "^inner$"):
+        _ = search.history
+    for copied in (copy.copy(search), copy.deepcopy(search),
+                   cloudpickle.loads(cloudpickle.dumps(search))):
+      self.assertFalse(hasattr(copied, "predict"))
 
 
 if __name__ == "__main__":
