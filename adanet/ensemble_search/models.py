@@ -24,6 +24,13 @@ _HOOKS_OF_BATCHES = [
 _CALLBACKS = ("expected a function that returns a list of new callbacks for "
               "each network, such as lambda: "
               "[keras.callbacks.ReduceLROnPlateau()]")
+_OF_KERAS_TUNER = {
+    "Int": "trial.suggest_int(name, low, high)",
+    "Float": "trial.suggest_float(name, low, high)",
+    "Choice": "trial.suggest_categorical(name, choices)",
+    "Boolean": "trial.suggest_categorical(name, [False, True])",
+    "Fixed": "the value itself",
+}
 
 
 class CompileArguments(NamedTuple):
@@ -172,11 +179,21 @@ def _call(owner, function):
   except Exception as error:
     raise ValueError(
         f"{owner} fails to make its model: {type(error).__name__}: "
-        f"{messages.one_line(error)}") from error
+        f"{messages.one_line(error)}{_advise_trial(error)}") from error
   if not isinstance(model, keras.Model):
     raise ValueError(f"{owner} returned {messages.describe(model)}: expected a "
                      "model of Keras 3.")
   return model
+
+
+def _advise_trial(error):
+  """Returns Optuna's word where a function uses KerasTuner's, or ""."""
+  if not isinstance(error, AttributeError) or error.name not in (
+      _OF_KERAS_TUNER) or not type(error.obj).__module__.startswith("optuna"):
+    return ""
+  return (": expected the methods of a trial of Optuna. In place of "
+          f"hp.{error.name}(...) of KerasTuner, give "
+          f"{_OF_KERAS_TUNER[error.name]}.")
 
 
 def check_scope(where: str, strategy: Any) -> None:

@@ -396,6 +396,25 @@ class TrialsTest(parameterized.TestCase):
     self.assertLen(str(caught.exception).splitlines(), 1)
     self.assertNotIn("networks", os.listdir(folder))
 
+  @parameterized.parameters(
+      ("Int", r"trial\.suggest_int\(name, low, high\)"),
+      ("Float", r"trial\.suggest_float\(name, low, high\)"),
+      ("Choice", r"trial\.suggest_categorical\(name, choices\)"),
+      ("Boolean", r"trial\.suggest_categorical\(name, \[False, True\]\)"),
+      ("Fixed", "the value itself"))
+  def test_a_word_of_keras_tuner(self, word, expected):
+    make = lambda hp: getattr(hp, word)("units", 32, 512) and line()
+    with self.assertRaisesRegex(
+        ValueError, r"^trial 1 of models\['a'\] fails to make its model: "
+        rf".* In place of hp\.{word}\(...\) of KerasTuner, give {expected}\.$"):
+      fitted(self.create_tempdir().full_path, {"a": make})
+
+  def test_a_missing_attribute_of_another_object(self):
+    with self.assertRaisesRegex(
+        ValueError, "AttributeError: 'object' object has no attribute 'Int'$"):
+      fitted(self.create_tempdir().full_path, {
+          "a": lambda trial: object().Int})
+
   def test_another_range_in_a_later_trial(self):
     make = lambda trial: trial.suggest_categorical(
         "kind", [1, 2 + trial.number]) and line()
