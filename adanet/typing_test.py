@@ -61,7 +61,56 @@ plans: List[plan_lib.PlacementPlan] = [
 print(plan_lib.compare(plans), plans[0].problems(), tf_compat.TaskType.CHIEF)
 """
 
-# Every line after the imports has one error.
+_SEARCH_PROGRAM = """
+import functools
+from typing import Any
+import adanet
+
+class Model:
+  def __init__(self, width: int = 3) -> None:
+    self.width = width
+
+class Maker:
+  def __call__(self) -> Model:
+    return Model()
+
+def wide() -> Any:
+  return Model()
+
+def deep(trial: Any) -> Model:
+  return Model(trial.suggest_int("width", 1, 9))
+
+def sized(width: int) -> Model:
+  return Model(width)
+
+adanet.EnsembleSearch(
+    {"wide": wide, "deep": deep, "class": Model, "object": Maker(),
+     "lambda": lambda: Model(), "trial": lambda trial: Model(),
+     "partial": functools.partial(sized, 3)}, "mse")
+adanet.EnsembleSearch([wide, deep, Model, lambda: Model()], "mse")
+adanet.EnsembleSearch((wide, deep), "mse")
+models = {"wide": wide, "deep": deep}
+search = adanet.EnsembleSearch(models, "mse")
+adanet.EnsembleSearch([functools.partial(sized, size) for size in (1, 2)])
+adanet.EnsembleSearch.load("folder", models).fit([], [], trials=3).model
+print(search.history.networks, search.leaderboard())
+"""
+
+# Each line after the first three has one error.
+_WRONG_SEARCH_PROGRAM = """
+import adanet
+make = lambda: None
+search = adanet.EnsembleSearch({"small": make}, "mse")
+adanet.EnsembleSearch({"small": 3})
+adanet.EnsembleSearch([3])
+adanet.EnsembleSearch("small")
+adanet.EnsembleSearch(make)
+adanet.EnsembleSearch({3: make})
+adanet.EnsembleSearch.load("folder", {"small": 3})
+search.predict
+search.no_name
+"""
+
 _WRONG_PROGRAM = """
 import adanet
 from adanet import distributed, tf_compat
@@ -118,7 +167,7 @@ class AnnotationTest(parameterized.TestCase):
 
 @level.gate
 @absltest.skipIf(sys.version_info < (3, 10), "mypy needs a later Python")
-class MypyTest(absltest.TestCase):
+class MypyTest(parameterized.TestCase):
 
   def _mypy(self, *args):
     """Returns what mypy prints; it sees this package and the stubs of six."""
@@ -145,12 +194,14 @@ class MypyTest(absltest.TestCase):
     path = self.create_tempfile("program.py", program.lstrip()).full_path
     return self._mypy(path, "--strict", "--follow-imports=silent")
 
-  def test_user_program(self):
-    self.assertStartsWith(self._check(_USER_PROGRAM), "Success")
+  @parameterized.parameters(_USER_PROGRAM, _SEARCH_PROGRAM)
+  def test_user_program(self, program):
+    self.assertStartsWith(self._check(program), "Success")
 
-  def test_wrong_program(self):
-    output = self._check(_WRONG_PROGRAM)
-    wrong = range(4, len(_WRONG_PROGRAM.strip().splitlines()) + 1)
+  @parameterized.parameters(_WRONG_PROGRAM, _WRONG_SEARCH_PROGRAM)
+  def test_wrong_program(self, program):
+    output = self._check(program)
+    wrong = range(4, len(program.strip().splitlines()) + 1)
     self.assertEqual(
         [str(line) for line in wrong],
         re.findall(r"program\.py:(\d+): error", output), output)

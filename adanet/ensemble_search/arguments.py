@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the arguments of `EnsembleSearch` that need no data and no model."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import inspect
 import re
-from typing import Any
+import types
+from typing import Any, Protocol
 
 from adanet import checks
 from adanet import log
@@ -20,6 +21,24 @@ _MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
 _LIMITS = ("epochs:", "patience:")
 _MODELS = ("expected a dict from a name to a function that builds a Keras "
            "model, such as {\"wide\": make_wide}")
+
+
+class _Maker(Protocol):
+
+  def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    ...
+
+
+class _Function(Protocol):
+  """All that mypy knows of a dict of functions with different arguments."""
+
+  @property
+  def __code__(self) -> types.CodeType:
+    ...
+
+
+#: The argument `models` of a search.
+Models = Mapping[str, _Maker | _Function] | Sequence[_Maker | _Function]
 
 
 def check_backend() -> None:

@@ -61,10 +61,11 @@ class EnsembleSearch:
   EnsembleSearch needs Keras 3 (TensorFlow 2.16 or later).
   """
 
-  def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
-               optimizer: Any = None, loss_weights: Any = None,
-               directory: Any = None, seed: int | None = None,
-               sampler: Any = None, combine: Any = None) -> None:
+  def __init__(self, models: arguments_lib.Models, loss: Any = None,
+               metrics: Any = None, optimizer: Any = None,
+               loss_weights: Any = None, directory: Any = None,
+               seed: int | None = None, sampler: Any = None,
+               combine: Any = None) -> None:
     """Checks the arguments; trains and writes nothing yet.
 
     Args:
@@ -126,7 +127,7 @@ class EnsembleSearch:
     self._path = files.absolute_path(directory)
 
   @classmethod
-  def load(cls, directory: Any, models: Any, loss: Any = None,
+  def load(cls, directory: Any, models: arguments_lib.Models, loss: Any = None,
            metrics: Any = None, optimizer: Any = None, sampler: Any = None,
            combine: Any = None) -> "EnsembleSearch":
     """Returns the search of a directory, for use in another program.
