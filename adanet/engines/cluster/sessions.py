@@ -127,6 +127,9 @@ def start_server(config: Any) -> Any:
   except tf.errors.OpError as e:
     raise ServerError(f"cannot start the server of {task} on {address}: "
                       f"{' '.join(e.message.split())}") from e
+  # Python never deletes the server, which nothing can stop. In TensorFlow 1.15,
+  # the deletion prints an error when Python has taken down the modules.
+  ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
   _servers[port] = new._replace(server=server)
   return server
 

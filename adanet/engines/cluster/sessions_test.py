@@ -13,6 +13,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from unittest import mock
@@ -30,6 +32,14 @@ from adanet.testing import processes
 from adanet.testing import servers
 
 _SECS = .5
+# A program that loads TensorFlow as late as possible.
+_PROGRAM = """
+import adanet
+from adanet import tf_compat
+from adanet.engines.cluster import sessions
+adanet.Estimator
+sessions.start_server(tf_compat.RunConfig())
+"""
 _END_SECS = 30.  # On a busy machine. One that hangs does it for ever.
 
 
@@ -199,6 +209,18 @@ class ServerTest(parameterized.TestCase):
       _, result = self._start(_use, target, "ps")
       self.assertEqual(2, result)
       started.kill()
+
+  @absltest.skipUnless(
+      tf_compat.IS_TENSORFLOW_1, "Later versions delete a server at any time.")
+  def test_ends_with_its_program_and_without_a_line(self):
+    cluster = processes.free_cluster(ps=1, chief=1)
+    program = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], env=dict(
+            os.environ, PYTHONPATH=os.pathsep.join(sys.path),
+            TF_CONFIG=json.dumps({
+                "cluster": cluster, "task": {"type": "ps", "index": 0}})),
+        stderr=subprocess.PIPE, universal_newlines=True, timeout=60., check=True)
+    self.assertNotIn("Exception ignored", program.stderr)
 
   def test_port_in_use(self):
     with socket.socket() as s:
