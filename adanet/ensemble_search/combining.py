@@ -6,17 +6,15 @@ Either their weighted mean, or the user's function `combine`, which is called
 for two networks or more: in an ensemble of one network, the outputs stay.
 """
 
-from collections.abc import Sequence
-import dis
-import hashlib
-import inspect
+from collections.abc import Callable, Sequence
+import math
 import types
 from typing import Any, NamedTuple
 
+from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import files
-from adanet.ensemble_search import identity
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -26,7 +24,8 @@ _COMBINED_ROWS = 1 << 16
 # A function is tried with each of these numbers of networks. The outputs cannot
 # have both numbers of columns, so weights of columns do not fit in one of them.
 _COUNTS = (3, 4)
-_CONSTANTS = (bool, int, float, str, tuple, list, dict, np.ndarray)
+# How far outputs of the same function may be apart, by rounding.
+_RELATIVE = 1e-4
 _MAX_PROBLEM = 400
 _EXPECTED = ("expected a function combine(outputs, weights) in keras.ops, with "
              "outputs of the shape [networks, rows, ...] and weights of the "
@@ -47,76 +46,90 @@ def check_combine(combine: Any) -> None:
         "@keras.saving.register_keras_serializable().")
 
 
-def digest(combine: Any) -> str:
-  """Returns the registered name of `combine`, and a digest of the code.
+def registered_name(combine: Any) -> str:
+  """Returns the name under which Keras knows `combine`; "" for None."""
+  return "" if combine is None else keras.saving.get_registered_name(combine)
 
-  The code includes functions of the same module and constants, wherever the
-  function refers to them.
+
+def outputs_to_compare(combine: Any, members: list[dict[str, Any]],
+                       read: Callable) -> list:
+  """Returns what `combine` makes of held-out predictions, for each fold.
+
+  The outputs are those of the ensemble. Of an ensemble of one network, which
+  needs no function, the outputs of all networks are combined.
+
+  Args:
+    combine: the function.
+    members: list of dicts, as in ensemble.json.
+    read: function from a `NetworkKey` to its `HeldOutPredictions`.
   """
-  if combine is None:
-    return ""
-  texts, functions, seen = [], [combine], set()
-  while functions:
-    function = functions.pop()
-    if function in seen:
-      continue
-    seen.add(function)
-    texts.append(identity.digest_code(function))
-    for name, value in sorted(_read_values(function).items()):
-      if isinstance(value, types.FunctionType) and (
-          value.__module__ == combine.__module__):
-        functions.append(value)
-      elif isinstance(value, _CONSTANTS):
-        texts.append(f"{name}: {identity.text_of(value)}")
-  return (f"{keras.saving.get_registered_name(combine)} "
-          f"{hashlib.sha256(str(texts).encode()).hexdigest()}")
+  weights = [member["weight"] for member in members]
+  if sum(map(bool, weights)) < 2:
+    weights = [float(math.isfinite(member["values"]["val_loss"]))
+               for member in members]
+    weights = [weight / sum(weights) for weight in weights]
+  return [array for networks in zip(*(member["networks"] for member in members))
+          for array in combine_predictions(combine, [
+              read(files.NetworkKey(*network["network"]))
+              for network in networks], weights)]
 
 
-def _read_values(function):
-  """Returns the values that a function refers to, by name."""
-  values = {name: function.__globals__[name]
-            for name in _list_globals(function.__code__)
-            if name in function.__globals__}
-  return {**values, **inspect.getclosurevars(function).nonlocals,
-          "defaults": [function.__defaults__, function.__kwdefaults__]}
+def find_change(directory: files.Directory, combine: Any) -> str:
+  """Returns in words why a recorded ensemble is not one of `combine`, or "".
 
-
-def _list_globals(code):
-  """Yields the global names of code and of the functions in it.
-
-  In contrast to `co_names`, without the names of attributes.
+  What counts is what the function returns: it may call any other code.
   """
-  for instruction in dis.get_instructions(code):
-    if instruction.opname == "LOAD_GLOBAL":
-      yield instruction.argval
-  for constant in code.co_consts:
-    if isinstance(constant, types.CodeType):
-      yield from _list_globals(constant)
-
-
-def check_recorded(recorded: str, combine: Any) -> None:
-  """Raises a ValueError if a recorded ensemble has another `combine`."""
-  before, now = recorded.split(), digest(combine).split()
+  content = directory.read(files.ENSEMBLE) or {"combine": ""}
+  before, now = content["combine"], registered_name(combine)
   if before != now:
-    raise ValueError(
-        "The ensemble was selected with combine="
-        f"{before[0] if before else None}, and this search has "
-        f"{'other code of ' * (before[:1] == now[:1]) or 'combine='}"
-        f"{now[0] if now else None}: give the same function, or call fit, which "
-        "selects another ensemble.")
+    return (f"The ensemble was selected with combine={before or None}, and "
+            f"this search has combine={now or None}")
+  if not now:
+    return ""
+  try:
+    recorded = directory.read_outputs(content["outputs"])
+    outputs = outputs_to_compare(
+        combine, content["members"],
+        lambda key: directory.folder(key).predictions())
+    if all(array.shape == other.shape and np.allclose(
+        array, other, _RELATIVE, _RELATIVE * np.abs(other).max(initial=0),
+        equal_nan=True) for array, other in zip(outputs, recorded)):
+      return ""
+  except files.DamagedFileError:
+    raise
+  except Exception as error:  # Of any kind.  # pylint: disable=broad-except
+    return (f"combine={combine.__name__} cannot be compared with the recorded "
+            f"outputs: {messages.one_line(error)}")
+  return (f"combine={combine.__name__} returns other outputs for the held-out "
+          "rows than when the ensemble was selected")
+
+
+def is_unchanged(directory: files.Directory, combine: Any) -> bool:
+  """Returns whether a recorded ensemble is one of `combine`; or logs a line."""
+  change = find_change(directory, combine)
+  if change:
+    log.warning("%s. Selecting the ensemble anew.", change)
+  return not change
+
+
+def check_recorded(directory: files.Directory, combine: Any) -> None:
+  """Raises a ValueError if a recorded ensemble has another `combine`."""
+  change = find_change(directory, combine)
+  if change:
+    raise ValueError(f"{change}: give the same function, or call fit, which "
+                     "selects another ensemble.")
 
 
 def registered_function(recorded: str) -> Any:
   """Returns the registered function that a directory has recorded, or None."""
   if not recorded:
     return None
-  name = recorded.split()[0]
-  combine = keras.saving.get_registered_object(name)
+  combine = keras.saving.get_registered_object(recorded)
   if combine is None:
     raise ValueError(
-        f"combine=None: the ensemble was selected with the function {name!r}, "
-        "which this program has not registered. Import the module of the "
-        "function, or give combine.")
+        "combine=None: the ensemble was selected with the function "
+        f"{recorded!r}, which this program has not registered. Import the "
+        "module of the function, or give combine.")
   return combine
 
 

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """How an ensemble's outputs are combined: what is selected, shown and saved."""
 
+import glob
 import os
+import types
 from unittest import mock
 import warnings
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import adanet
+from adanet import log
 from adanet import tf_compat
-from adanet.ensemble_search import combining
 from adanet.testing import level
 import numpy as np
 
@@ -70,6 +72,7 @@ def not_finite(outputs, weights):
 
 
 _FACTOR = 1.
+_module = types.SimpleNamespace(shift=lambda outputs: outputs)
 
 
 def _scale(outputs):
@@ -78,7 +81,7 @@ def _scale(outputs):
 
 @keras.saving.register_keras_serializable()
 def scaled(outputs, weights):
-  return mean(_scale(outputs), weights)
+  return mean(_module.shift(_scale(outputs)), weights)
 
 
 @keras.saving.register_keras_serializable()
@@ -96,6 +99,11 @@ def likelihood(y, outputs):
 def _normal(width):
   return lambda: keras.Sequential([
       keras.layers.Dense(width, "relu"), keras.layers.Dense(2)])
+
+
+def _biased(bias):
+  return lambda: keras.Sequential([keras.layers.Dense(
+      2, bias_initializer=keras.initializers.Constant(bias))])
 
 
 def _two(bias):
@@ -223,33 +231,68 @@ class CombineTest(parameterized.TestCase):
         search.model.predict(_X, verbose=0),
         loaded.model.predict(_X, verbose=0))
 
-  @parameterized.parameters(
-      ({"_FACTOR": .5}, True), ({"_scale": lambda outputs: outputs}, True),
-      # Names of attributes: ops.reshape and ops.sum.
-      ({"reshape": 3, "sum": [1]}, False))
-  def test_what_the_function_refers_to(self, values, is_other):
-    before = combining.digest(scaled)
-    with mock.patch.dict(scaled.__globals__, values):
-      self.assertEqual(is_other, before != combining.digest(scaled))
+  @parameterized.named_parameters(*level.first([
+      ("module", {"_module": types.SimpleNamespace(shift=lambda x: x + 1)}),
+      ("constant", {"_FACTOR": .5}),
+      # The ensemble has one network, and could have two.
+      ("one_network", {"_FACTOR": .5}, (0., 9.), 1),
+      ("function", {"_scale": lambda outputs: .5 * outputs}),
+      ("folds", {"_FACTOR": .5}, (2., -2.), 2, {"folds": 2})], 3))
+  def test_what_a_function_returns(self, values, biases=(2., -2.), count=2,
+                                   fit=None):
+    """The function may depend on any code and any value."""
+    fit = {**_OPTIONS, **(fit or {})}
+    search = _search(
+        {str(bias): _biased(bias) for bias in biases},
+        self.create_tempdir().full_path, "mse", combine=scaled
+    ).fit(_X, _Y, **fit)
+    self.assertLen(search.members, count)
+    seconds = [network.seconds for network in search.history.networks]
+    with mock.patch.object(log, "warning") as warning:
+      search.fit(_X, _Y, **fit)
+      warning.assert_not_called()
+      with mock.patch.dict(scaled.__globals__, values):
+        for name in ("model", "members", "held_out"):
+          with self.assertRaisesRegex(
+              ValueError, "^combine=scaled returns other outputs for the held-"
+              "out rows than when the ensemble was selected: give the same "
+              "function, or call fit, which selects another ensemble.$"):
+            getattr(search, name)
+        search.fit(_X, _Y, **fit)
+        self.assertEqual(
+            "combine=scaled returns other outputs for the held-out rows than "
+            "when the ensemble was selected. Selecting the ensemble anew.",
+            warning.mock_calls[0].args[0] % warning.mock_calls[0].args[1:])
+        self.assertEqual(
+            seconds, [network.seconds for network in search.history.networks])
+        held_out = search.held_out
+    outputs = np.concatenate([fold.outputs["ensemble"] for fold in held_out])
+    y = np.concatenate([_Y[fold.rows] for fold in held_out])
+    self.assertAlmostEqual(np.square(outputs - y).mean(),
+                           search.history.ensemble["val_loss"], places=4)
 
-  def test_closures_and_defaults_of_the_function(self):
-    def make(power, default):
-      def combine(outputs, weights, factor=default):
-        return mean(outputs, weights) * factor**power
-
-      return combine
-
-    digests = [combining.digest(make(*values))
-               for values in ((1, 1), (1, 1), (2, 1), (1, 2))]
-    self.assertEqual(digests[0], digests[1])
-    self.assertLen(set(digests), 3)
-
-  def test_a_constant_of_the_function_selects_anew(self):
+  def test_a_function_that_fails(self):
     search = _search(directory=self.create_tempdir().full_path, combine=scaled)
     search.fit(_X, _Y, **_OPTIONS)
-    with mock.patch.dict(scaled.__globals__, _FACTOR=.5):
-      with self.assertRaisesRegex(ValueError, "has other code of .*scaled"):
+    with mock.patch.dict(scaled.__globals__, _scale=None):
+      with self.assertRaisesRegex(
+          ValueError, "^combine=scaled cannot be compared with the recorded "
+          "outputs: 'NoneType' object is not callable: give the same function"):
         _ = search.model
+      with self.assertRaisesRegex(
+          ValueError, "^combine=scaled does not fit .*NoneType"):
+        search.fit(_X, _Y, **_OPTIONS)
+
+  def test_lost_outputs_of_the_ensemble(self):
+    path = self.create_tempdir().full_path
+    search = _search(directory=path, combine=mixture).fit(_X, _Y, **_OPTIONS)
+    outputs, = glob.glob(os.path.join(path, "*-outputs.npz"))
+    os.remove(outputs)
+    with self.assertRaisesRegex(ValueError, "recorded outputs: .*No such file"):
+      _ = search.model
+    search.fit(_X, _Y, **_OPTIONS)
+    self.assertLen(glob.glob(os.path.join(path, "*-outputs.npz")), 1)
+    _ = search.model
 
   def test_model_is_built_anew_after_fit(self):
     search = adanet.EnsembleSearch(

@@ -251,17 +251,18 @@ def select_ensemble(directory: files.Directory, judge: Judge,
       no_values if records[key].error else
       judge.values(predictions.outputs, predictions.masks, fold=key.fold))}
                for key, predictions in member.items()] for member in members]
-  directory.write({
+  rows = [
+      {"weight": weight, "values": values.get(i, no_values), "networks": judged}
+      for i, (weight, judged) in enumerate(zip(all_weights, networks))]
+  directory.write_ensemble({
       "values": judge.values(
           combining.combine_predictions(judge.combine, means, all_weights),
           _masks_of_any([mean for mean, weight in zip(means, all_weights)
                          if weight])),
-      "combine": combining.digest(judge.combine), "max_members": max_members,
-      "is_stopped": is_stopped(), "members": [
-          {"weight": weight, "values": values.get(i, no_values),
-           "networks": judged}
-          for i, (weight, judged) in enumerate(zip(all_weights, networks))]
-  }, files.ENSEMBLE)
+      "combine": combining.registered_name(judge.combine),
+      "max_members": max_members, "is_stopped": is_stopped(), "members": rows,
+  }, [] if judge.combine is None else combining.outputs_to_compare(
+      judge.combine, rows, lambda key: finished[key.member][key]))
 
 
 def _describe_failure(records, count):

@@ -314,8 +314,9 @@ class EnsembleSearch:
         self._compare(before, digests, proposer.differences())
       if proposals.is_done(
           directory, list(map(proposer.recorded, range(iterations))),
-          max_members, combining.digest(self._combine),
-          self._arguments.to_json()):
+          max_members, combining.registered_name(self._combine),
+          self._arguments.to_json()) and combining.is_unchanged(
+              directory, self._combine):
         # Nothing is traced where nothing is left to train.
         digests.update(preflight.digest_functions([
             task for task in proposer.tasks_of_functions(0)
@@ -567,7 +568,7 @@ class EnsembleSearch:
     """Returns the content of ensemble.json, if `combine` is the same."""
     directory, *_ = self._read()
     selected = directory.read(files.ENSEMBLE)
-    combining.check_recorded(selected["combine"], self._combine)
+    combining.check_recorded(directory, self._combine)
     return selected
 
   def _read(self):

@@ -5,6 +5,8 @@
     search.json                 what the search is, as digests
     trials.json                 hyperparameters, before a network has them
     ensemble.json               weights, and values on held-out rows
+    3f2a-outputs.npz            what the ensemble predicts for the held-out
+                                rows; of a search with combine
     sample.npz                  a few held-out rows of each fold, by which
                                 functions are checked
     rows.npz                    the numbers of the held-out rows in x
@@ -43,7 +45,7 @@ BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
-_TRIALS, _ROWS = "trials.json", "rows.npz"
+_TRIALS, _ROWS, _OUTPUTS = "trials.json", "rows.npz", "-outputs.npz"
 #: Why a network ended, by `Network.end_check`. After `TIME`, the next call of
 #: `fit` trains the network on.
 PATIENCE, EPOCHS, CALLBACK, TIME = (
@@ -451,6 +453,22 @@ class Directory:
           f"{str(self.path / _ROWS)!r} cannot be read: "
           f"{messages.one_line(error)}. Remove ensemble.json and call fit again "
           "with the original data.") from error
+
+  def write_ensemble(self, content: dict[str, Any], outputs: list) -> None:
+    """Writes ensemble.json, and before it the outputs, if there are any."""
+    name = f"{uuid.uuid4().hex[:8]}{_OUTPUTS}" if outputs else ""
+    if name:
+      with atomic_write(self.path / name) as temporary:
+        np.savez(temporary, *outputs)
+    self.write({**content, "outputs": name}, ENSEMBLE)
+    for path in self.path.glob("*" + _OUTPUTS):
+      if path.name != name:
+        path.unlink(missing_ok=True)
+
+  def read_outputs(self, name: str) -> list:
+    """Returns the outputs of the file that ensemble.json names."""
+    with np.load(self.path / name) as file:
+      return [file[f"arr_{i}"] for i in range(len(file.files))]
 
   @contextlib.contextmanager
   def locked(self):

@@ -280,7 +280,7 @@ def is_done(directory: files.Directory, iterations: list,
     iterations: list with the tasks of each iteration; None before all are
       proposed.
     max_members: as in `EnsembleSearch.fit`.
-    combine: str, the digest of the function.
+    combine: str, the name of the function.
     arguments: dict, the JSON of the `CompileArguments`.
   """
   content, ensemble = directory.read(), directory.read(files.ENSEMBLE)
