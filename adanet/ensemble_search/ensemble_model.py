@@ -270,9 +270,9 @@ def _describe_failure(records, count):
   key, record = next((key, record) for key, record in records.items()
                      if record.error)
   return (f"{key.owner} failed: {record.error}" + (
-      ", and so did all other models" if count > 1 else "") +
+      ", and so did all other models that trained" if count > 1 else "") +
           ": expected finite numbers. Try a smaller learning rate, or look for "
-          "NaN and for values that are too large in x.")
+          "NaN and for values that are too large in x and y.")
 
 
 class EnsembleMember(NamedTuple):

@@ -305,7 +305,7 @@ def repeated_functions(directory: files.Directory, tasks: list, later: list
     function = pair[0].key.function
     are_same[function] = are_same.get(function, True) and (
         record is not None and again is not None and
-        record.epochs == again.epochs)
+        record.epochs == again.epochs and not record.error)
   repeated = [function for function, is_same in are_same.items() if is_same]
   for function in repeated:
     log.warning(
