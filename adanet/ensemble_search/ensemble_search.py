@@ -173,7 +173,7 @@ class EnsembleSearch:
           validation_split: float = .2, sample_weight: Any = None,
           class_weight: Any = None, monitor: str = "val_loss",
           mode: str | None = None, patience: int = 5, iterations: int = 1,
-          trials: int | None = None, folds: Any = None,
+          trials: int | None = None, enqueue: Any = None, folds: Any = None,
           max_members: int | None = None, callbacks: Any = None,
           max_seconds: float | None = None, executor: Any = None,
           parallel: int | None = None, verbose: Any = "auto"
@@ -218,8 +218,10 @@ class EnsembleSearch:
       iterations: int, how many times to train all models, over all calls. The
         ensemble is selected from the networks of all iterations.
       trials: int, how many trials of each function that takes a trial to
-        propose in an iteration, from the results of all earlier iterations.
-        Iterations that were proposed before stay. None without such functions.
+        propose in an iteration, from the results of all earlier iterations; a
+        sampler may have fewer. None without such functions.
+      enqueue: dict from a function to a list of dicts of hyperparameters, which
+        the next new trials have, once: `{"dense": [{"width_0": 64}]}`.
       folds: int, the number of parts to divide the rows of arrays into, with
         equally many rows of a class in each part. Each function then trains one
         network per part on the remaining rows, with the part as held-out data.
@@ -279,7 +281,7 @@ class EnsembleSearch:
     folds = arguments_lib.check_folds(folds)
     arguments_lib.check_limits(max_seconds, verbose, executor, parallel)
     compared = arguments_lib.read_monitor(monitor, mode)
-    proposals.check_trials(trials, self._models)
+    proposals.check_trials(trials, enqueue, self._models)
     forks.check_process()
     models_lib.check_scope(
         "fit runs in", tf_compat.v2.distribute.get_strategy())
@@ -309,9 +311,11 @@ class EnsembleSearch:
         callbacks, epochs, patience, compared)
     with directory.locked(), history_lib.display(verbose, monitor) as display:
       proposer = proposals.Proposer(
-          directory, self._models, example, len(splits), self._sampler, trials)
+          directory, self._models, example, len(splits), self._sampler, trials,
+          enqueue)
       if before is not None:
         self._compare(before, digests, proposer.differences())
+      proposer.warn(iterations)
       if proposals.is_done(
           directory, list(map(proposer.recorded, range(iterations))),
           max_members, combining.registered_name(self._combine),
@@ -345,12 +349,13 @@ class EnsembleSearch:
              digests, max_members, display):
     """Trains the networks that have not ended, and selects the ensemble."""
     directory = engine.directory
-    judge = None
+    judge, tasks = None, []
     find_repeated = lambda: proposals.repeated_functions(
         directory, *map(proposer.tasks_of_functions, range(2)))
     repeated = []  # Functions.
     for iteration in range(iterations):
-      tasks = proposer.propose(iteration)
+      # Without new trials, the ensemble is selected from the earlier ones.
+      tasks = proposer.propose(iteration) or tasks
       if not tasks or iteration < iterations - 1 and proposals.is_judged(
           directory, tasks):
         if iteration == 1:  # Of an earlier call.

@@ -4,6 +4,8 @@
 
     search.json                 what the search is, as digests
     trials.json                 hyperparameters, before a network has them
+    studies/dense-0.pickle      what Optuna knows after the trials of an
+                                iteration were proposed
     ensemble.json               weights, and values on held-out rows
     3f2a-outputs.npz            what the ensemble predicts for the held-out
                                 rows; of a search with combine
@@ -46,6 +48,7 @@ _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
 _TRIALS, _ROWS, _OUTPUTS = "trials.json", "rows.npz", "-outputs.npz"
+_TUPLE = "__tuple__"  # The key of an object in JSON that stands for a tuple.
 #: Why a network ended, by `Network.end_check`. After `TIME`, the next call of
 #: `fit` trains the network on.
 PATIENCE, EPOCHS, CALLBACK, TIME = (
@@ -93,6 +96,7 @@ class TrialRecord(NamedTuple):
     architecture: str, digest of the model; "" for a pruned trial, which has no
       network.
     code: str, digest of the function.
+    enqueued: dict, the hyperparameters that the user enqueued.
   """
   function: str
   number: int
@@ -102,6 +106,7 @@ class TrialRecord(NamedTuple):
   attributes: dict[str, Any]
   architecture: str
   code: str
+  enqueued: dict[str, Any] = {}
 
 
 class NetworkKey(NamedTuple):
@@ -238,6 +243,24 @@ def remove_unfinished(folder: pathlib.Path) -> None:
   """Removes the unfinished files of a killed process."""
   for path in folder.glob(_NEW + "*"):
     path.unlink(missing_ok=True)
+
+
+def to_json(value: Any) -> Any:
+  """Returns a value for `json.dumps`, which keeps tuples apart from lists."""
+  if isinstance(value, dict):
+    return {key: to_json(part) for key, part in value.items()}
+  if isinstance(value, (list, tuple)):
+    parts = list(map(to_json, value))
+    return {_TUPLE: parts} if isinstance(value, tuple) else parts
+  return value
+
+
+def from_json(content: Any) -> Any:
+  """Returns the value that `to_json` made JSON of."""
+  if isinstance(content, dict):
+    return (tuple(map(from_json, content[_TUPLE])) if list(content) == [_TUPLE]
+            else {key: from_json(part) for key, part in content.items()})
+  return list(map(from_json, content)) if isinstance(content, list) else content
 
 
 def _write_json(path, content):
@@ -431,10 +454,26 @@ class Directory:
 
   def trials(self) -> list[TrialRecord]:
     """Returns all trials that were proposed."""
-    return [TrialRecord(*trial) for trial in self.read(_TRIALS) or ()]
+    content = self.read(_TRIALS) or {"trials": []}
+    return [TrialRecord(*from_json(trial)) for trial in content["trials"]]
 
-  def write_trials(self, trials: list[TrialRecord]) -> None:
-    _write_json(self.path / _TRIALS, trials)
+  def stops(self) -> dict[str, int]:
+    """Returns the last iteration of each function whose study has stopped."""
+    return (self.read(_TRIALS) or {"stops": {}})["stops"]
+
+  def write_trials(self, trials: list[TrialRecord], stops: dict[str, int]
+                  ) -> None:
+    self.write({"trials": [list(map(to_json, trial)) for trial in trials],
+                "stops": stops}, _TRIALS)
+
+  def study_path(self, function: str, iteration: int) -> pathlib.Path:
+    """Returns the path of the study after an iteration was proposed."""
+    name = urllib.parse.quote(function, safe=" []=,+()#")
+    return self.path / "studies" / f"{name}-{iteration}.pickle"
+
+  def write_study(self, function: str, iteration: int, content: bytes) -> None:
+    with atomic_write(self.study_path(function, iteration)) as temporary:
+      temporary.write_bytes(content)
 
   def write_held_out_rows(self, rows: list[np.ndarray | None]) -> None:
     """Writes the numbers of the held-out rows in x, or None, of each fold."""
@@ -484,7 +523,8 @@ class Directory:
         raise ValueError(f"{name} cannot be written: {error}. Give another "
                          "directory.") from error
       (self.path / "stop").unlink(missing_ok=True)
-      remove_unfinished(self.path)
+      for folder in (self.path, self.path / "studies"):
+        remove_unfinished(folder)
       yield
 
   def stop(self, reason: str = "") -> None:

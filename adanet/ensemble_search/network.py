@@ -25,6 +25,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import studies
 from adanet.tf_compat import seeds
 import numpy as np
 
@@ -47,18 +48,6 @@ class _LastCallback(keras.callbacks.Callback):
 
   def on_epoch_end(self, epoch, logs=None):
     self.logs = logs
-
-
-def import_optuna(owner: str) -> Any:
-  """Returns the package `optuna`, which `owner` needs."""
-  try:
-    import optuna  # pylint: disable=g-import-not-at-top
-  except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"{owner} takes a trial of Optuna, which is not installed: expected the "
-        "extra \"trials\", as in pip install 'adanet-distributed[trials]'."
-    ) from error
-  return optuna
 
 
 class NetworkTask(NamedTuple):
@@ -99,9 +88,8 @@ class NetworkTask(NamedTuple):
     """Returns a new model, compiled."""
     function = self.function
     if self.hyperparameters is not None:
-      function = functools.partial(function, import_optuna(
-          self.owner).trial.FixedTrial(
-              self.hyperparameters, self.key.trial - 1))
+      function = functools.partial(function, studies.recorded_trial(
+          self.owner, self.hyperparameters, self.key.trial))
     return models.build_model(
         self.owner, function, self.arguments, self.copies)
 

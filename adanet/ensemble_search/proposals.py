@@ -4,17 +4,15 @@
 
 A function that takes an argument has a space of hyperparameters. In each
 iteration, Optuna proposes trials of the function from the results of all
-earlier iterations. The proposals depend on the seed and the results alone, and
-are written before a network trains.
+earlier iterations; `studies` has Optuna's study. The proposals depend on the
+seed and the results alone, and are written before a network trains: first the
+study, which the next iteration reads, and then the trials.
 """
 
-from collections.abc import Iterable, Iterator
-import contextlib
+from collections.abc import Iterable
 import functools
-import json
 from typing import Any
 import warnings
-import zlib
 
 from adanet import log
 from adanet import messages
@@ -22,6 +20,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import studies
 from adanet.tf_compat import seeds
 
 
@@ -31,14 +30,15 @@ def check_sampler(sampler: Any) -> None:
       not callable(sampler) or hasattr(sampler, "sample_relative") and
       not isinstance(sampler, type)):
     raise TypeError(
-        f"sampler={messages.describe(sampler)}: expected a function from a seed "
-        "to a new sampler, such as lambda seed: "
-        "optuna.samplers.TPESampler(seed=seed), because each iteration has a "
-        "sampler of its own.")
+        f"sampler={messages.describe(sampler)}: expected a function from a seed"
+        " to a new sampler, such as lambda seed: "
+        "optuna.samplers.TPESampler(seed=seed), because each function in "
+        "models has a sampler of its own.")
 
 
-def check_trials(trials: int | None, functions: dict[str, Any]) -> None:
-  """Raises an error if `trials` does not fit, or Optuna is not installed."""
+def check_trials(trials: int | None, enqueue: Any, functions: dict[str, Any]
+                ) -> None:
+  """Raises an error about an argument of `fit`, or if Optuna is missing."""
   spaces = list_spaces(functions)
   if spaces and trials is None:
     raise ValueError(
@@ -50,7 +50,18 @@ def check_trials(trials: int | None, functions: dict[str, Any]) -> None:
         f"trials={trials}: expected None, because no function in models takes "
         "a trial of Optuna as its argument, such as def make(trial).")
   if spaces:
-    network_lib.import_optuna(f"models[{spaces[0]!r}]")
+    studies.import_optuna(f"models[{spaces[0]!r}]")
+  if enqueue is not None and not (
+      isinstance(enqueue, dict) and set(enqueue) <= set(spaces) and all(
+          isinstance(rows, (list, tuple)) and all(
+              isinstance(row, dict) for row in rows)
+          for rows in enqueue.values())):
+    raise ValueError(
+        f"enqueue={messages.describe(enqueue)}: expected a dict from a function"
+        " that takes a trial "
+        f"({', '.join(map(repr, spaces)) or 'models has none'}) to a list of "
+        "dicts of hyperparameters, such as "
+        "{'dense': [{'width': 64, 'rate': .001}]}.")
 
 
 def list_spaces(functions: dict[str, Any]) -> list[str]:
@@ -59,31 +70,13 @@ def list_spaces(functions: dict[str, Any]) -> list[str]:
           if models_lib.count_arguments(function)]
 
 
-def sampler_seed(seed: int, iteration: int, function: str) -> int:
-  """Returns the seed of a sampler, from the seed of the search."""
-  return zlib.crc32(f"{seed}/{iteration}/{function}".encode()) & 0x7fffffff
-
-
-@contextlib.contextmanager
-def _quiet(optuna: Any) -> Iterator[None]:
-  """Leaves out that a study begins, and that options are experimental."""
-  verbosity = optuna.logging.get_verbosity()
-  optuna.logging.set_verbosity(optuna.logging.WARNING)
-  try:
-    with warnings.catch_warnings():
-      warnings.simplefilter(
-          "ignore", optuna.exceptions.ExperimentalWarning)
-      yield
-  finally:
-    optuna.logging.set_verbosity(verbosity)
-
-
 class Proposer:
   """Makes the tasks of each iteration of a search."""
 
   def __init__(self, directory: files.Directory, functions: dict[str, Any],
                example: network_lib.NetworkTask, folds: int,
-               sampler: Any = None, trials: int | None = None):
+               sampler: Any = None, trials: int | None = None,
+               enqueue: dict[str, list] | None = None):
     """Proposes nothing yet.
 
     Args:
@@ -91,7 +84,8 @@ class Proposer:
       functions: dict from a name to a function.
       example: `NetworkTask`, for all that tasks have in common.
       folds: int, the networks of a function or a trial in an iteration.
-      sampler, trials: as in `EnsembleSearch`.
+      sampler: as in `EnsembleSearch`.
+      trials, enqueue: as in `EnsembleSearch.fit`.
     """
     self._directory = directory
     self._functions = functions
@@ -100,11 +94,18 @@ class Proposer:
     self._folds = folds
     self._sampler = sampler
     self._trials = trials
+    self._enqueue = enqueue or {}
     # Where nothing has trained, another function may be given. The same one
     # is proposed the same trials.
     last = {key.function: key.iteration for key in directory.keys()}
-    self._recorded = [trial for trial in directory.trials()
-                      if trial.iteration <= last.get(trial.function, -1)]
+    self._recorded, dropped = [], set()
+    for trial in directory.trials():
+      if trial.iteration <= last.get(trial.function, -1):
+        self._recorded.append(trial)
+      else:
+        dropped.add(trial.function)
+    self._stops = {name: iteration for name, iteration in
+                   directory.stops().items() if name not in dropped}
 
   def _tasks(self, iteration, name, trial=None):
     return [self._example._replace(
@@ -123,10 +124,9 @@ class Proposer:
     """Returns the tasks of an iteration; None before all are proposed."""
     tasks = self.tasks_of_functions(iteration)
     for name in self._spaces:
-      trials = self._trials_of(name, iteration)
-      if not trials:
+      if not self._is_proposed(name, iteration):
         return None
-      for trial in trials:
+      for trial in self._trials_of(name, iteration):
         if trial.architecture:
           tasks += self._tasks(iteration, name, trial)
     return tasks
@@ -135,6 +135,29 @@ class Proposer:
     return [trial for trial in self._recorded
             if (trial.function, trial.iteration) == (name, iteration)]
 
+  def _is_proposed(self, name, iteration):
+    return self._stops.get(name, iteration + 1) <= iteration or bool(
+        self._trials_of(name, iteration))
+
+  def warn(self, iterations: int) -> None:
+    """Says which functions get no more trials in so many iterations."""
+    for name in self._spaces:
+      if self._stops.get(name, iterations) < iterations:
+        self._warn_of_stop(name)
+      elif all(self._is_proposed(name, i) for i in range(iterations)) and any(
+          row not in [{key: trial.hyperparameters.get(key) for key in row}
+                      for trial in self._recorded if trial.function == name]
+          for row in self._enqueue.get(name, ())):
+        log.warning(
+            "enqueue: models[%r] has the trials of all %d iterations: expected "
+            "a larger number of iterations.", name, iterations)
+
+  def _warn_of_stop(self, name):
+    log.warning(
+        "models[%r] gets no more trials than %d: its sampler has proposed all, "
+        "or the function has called trial.study.stop().", name,
+        sum(trial.function == name for trial in self._recorded))
+
   def propose(self, iteration: int) -> list[network_lib.NetworkTask]:
     """Returns the tasks of an iteration, and records new trials.
 
@@ -142,63 +165,72 @@ class Proposer:
     """
     for name in self._spaces:
       trials = self._trials_of(name, iteration)
-      if not trials:
-        self._recorded += self._ask(name, iteration)
-        self._directory.write_trials(self._recorded)
-      elif len(trials) != self._trials:
+      if not self._is_proposed(name, iteration):
+        self._ask(name, iteration)
+      elif len(trials) != self._trials and name not in self._stops:
         log.warning(
             "trials=%d: iteration %d of models[%r] has the %d trials that were "
             "proposed before.", self._trials, iteration + 1, name, len(trials))
     return self.recorded(iteration) or []
 
   def _ask(self, name, iteration):
-    """Returns the `TrialRecord`s that Optuna proposes for an iteration."""
-    optuna = network_lib.import_optuna(f"models[{name!r}]")
-    seed = sampler_seed(self._example.seed, iteration, name)
-    with _quiet(optuna):
-      study = build_study(
-          self._directory, self._example.monitor, name, [
-              trial for trial in self._recorded if trial.iteration < iteration],
-          self._make_sampler(optuna, iteration, seed))
-      return [self._ask_once(optuna, study, name, iteration)
-              for _ in range(self._trials)]
+    """Records the trials that Optuna proposes for an iteration."""
+    optuna = studies.import_optuna(f"models[{name!r}]")
+    records: list[files.TrialRecord] = []
+    with studies.quiet(optuna):
+      study = studies.open_study(
+          self._directory, self._example.monitor, name, iteration, [
+              trial for trial in self._recorded if trial.function == name and
+              trial.iteration < iteration], self._sampler, self._example.seed)
+      self._enqueue_trials(optuna, study, name, iteration)
+      while len(records) < self._trials:
+        if studies.has_stopped(optuna, study):
+          self._stops[name] = iteration
+          break
+        records.append(self._ask_once(optuna, study, name, iteration))
+      waiting = studies.count_waiting(optuna, study)
+      # Each file depends on the earlier ones, and a kill between two of them
+      # proposes the same again.
+      studies.write_study(self._directory, name, iteration, study)
+    self._recorded += records
+    self._directory.write_trials(self._recorded, self._stops)
+    if name in self._stops:
+      self._warn_of_stop(name)
+    elif waiting:
+      log.warning("enqueue: %d trials of models[%r] wait for the next "
+                  "iteration.", waiting, name)
 
-  def _make_sampler(self, optuna, iteration, seed):
-    if self._sampler is None:
-      # The first iteration is drawn at random.
-      return optuna.samplers.TPESampler(
-          n_startup_trials=0 if iteration else self._trials + 1,
-          multivariate=True, group=True, constant_liar=True, seed=seed)
-    sampler = self._sampler(seed)
-    if not isinstance(sampler, optuna.samplers.BaseSampler):
-      raise TypeError(f"sampler returned {messages.describe(sampler)}: expected "
-                      "a sampler of Optuna.")
-    return sampler
+  def _enqueue_trials(self, optuna, study, name, iteration):
+    """Enqueues the trials of the user that are new, and tries each."""
+    waiting = studies.count_waiting(optuna, study)
+    for row in self._enqueue.get(name, ()):
+      study.enqueue_trial(row, skip_if_exists=True)
+    if studies.count_waiting(optuna, study) == waiting:
+      return
+    copy = studies.copy_study(study)
+    for row in copy.get_trials(states=[optuna.trial.TrialState.WAITING]):
+      try:
+        self._ask_once(optuna, copy, name, iteration)
+        studies.check_enqueued(
+            optuna, copy.get_trials(deepcopy=False)[row.number])
+      except ValueError as error:
+        raise ValueError(
+            f"enqueue: {row.system_attrs['fixed_params']} of models[{name!r}]: "
+            f"{error}") from error
 
   def _ask_once(self, optuna, study, name, iteration):
     trial = study.ask()
     key = files.NetworkKey(iteration, 0, name, trial=trial.number + 1)
-    function = self._functions[name]
     architecture = ""
     try:
       architecture = identity.digest_model(self._build(key, trial))
     except ValueError as error:
       if not isinstance(error.__cause__, optuna.TrialPruned):
-        raise
+        raise ValueError(f"{error}{studies.advice(error.__cause__)}") from error
       study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-    try:
-      record = files.TrialRecord(
-          name, key.trial, iteration, trial.params, {
-              parameter: optuna.distributions.distribution_to_json(distribution)
-              for parameter, distribution in trial.distributions.items()},
-          trial.user_attrs, architecture, identity.digest_code(function))
-      json.dumps(record)
-    except TypeError as error:
-      raise ValueError(
-          f"{key.owner} has a hyperparameter that cannot be written: "
-          f"{messages.one_line(error)} Expected choices of None, bool, int, "
-          "float and str.") from error
-    return record
+    return studies.record_trial(
+        key, study.get_trials(deepcopy=False)[trial.number], architecture,
+        identity.digest_code(self._functions[name]))
 
   def _build(self, key, trial):
     """Returns the model that a function makes for a trial of Optuna."""
@@ -228,8 +260,9 @@ class Proposer:
     """Returns in words how a trial differs from its record, or ""."""
     key = files.NetworkKey(
         record.iteration, 0, record.function, trial=record.number)
-    optuna = network_lib.import_optuna(key.owner)
-    trial = optuna.trial.FixedTrial(record.hyperparameters, record.number - 1)
+    optuna = studies.import_optuna(key.owner)
+    trial = studies.recorded_trial(
+        key.owner, record.hyperparameters, record.number)
     try:
       with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Of values out of range.
@@ -331,45 +364,9 @@ def read_study(directory: files.Directory, name: str,
   for network in networks:
     if network.function == name:
       of_trials.setdefault(network.trial, []).append(network)
-  return build_study(directory, directory.monitor(), name, [
+  return studies.build_study(directory, directory.monitor(), name, [
       trial._replace(attributes={
           **trial.attributes, "network": own[0].member,
           "seconds": sum(network.seconds for network in own),
           "parameters": sum(network.parameters for network in own)})
       if (own := of_trials.get(trial.number)) else trial for trial in trials])
-
-
-def build_study(directory: files.Directory, monitor: files.Monitor,
-                name: str, trials: list[files.TrialRecord],
-                sampler: Any = None) -> Any:
-  """Returns an `optuna.Study` in memory with the trials of the function `name`.
-
-  `sampler` is None for Optuna's default.
-  """
-  optuna = network_lib.import_optuna(f"models[{name!r}]")
-  states = optuna.trial.TrialState
-  values = {}
-  for member in (directory.read(files.ENSEMBLE) or {"members": []})["members"]:
-    key = files.NetworkKey(*member["networks"][0]["network"])
-    values[key.function, key.trial] = member["values"][monitor.name]
-  with _quiet(optuna):
-    study = optuna.create_study(
-        sampler=sampler, study_name=name, direction={
-            "min": "minimize", "max": "maximize"}[monitor.mode])
-  read = functools.lru_cache(None)(optuna.distributions.json_to_distribution)
-  frozen = []
-  for trial in trials:
-    if trial.function != name:
-      continue
-    value = values.get((name, trial.number))
-    state = (states.PRUNED if not trial.architecture else
-             states.RUNNING if value is None else
-             states.COMPLETE if value == value else states.FAIL)
-    frozen.append(optuna.trial.create_trial(
-        state=state, value=value if state == states.COMPLETE else None,
-        params=trial.hyperparameters, distributions={
-            parameter: read(text)
-            for parameter, text in trial.distributions.items()},
-        user_attrs=trial.attributes))
-  study.add_trials(frozen)
-  return study

@@ -174,8 +174,9 @@ _pip_hub = repository_rule(
 )
 
 _SUBSTITUTES = {
-    # Dask and Optuna are for the default TensorFlow version only: on the others,
-    # tests skip what needs them.
+    # Dask, Optuna and cmaes are for the default TensorFlow version only: on the
+    # others, tests skip what needs them.
+    "cmaes": "cloudpickle",
     "distributed": "cloudpickle",
     # TensorFlow 1.15 has none: its tests skip what needs it.
     "kubernetes_validate": "six",
