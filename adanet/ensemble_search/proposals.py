@@ -226,7 +226,7 @@ class Proposer:
       architecture = identity.digest_model(self._build(key, trial))
     except ValueError as error:
       if not isinstance(error.__cause__, optuna.TrialPruned):
-        raise ValueError(f"{error}{studies.advice(error.__cause__)}") from error
+        raise
       study.tell(trial, state=optuna.trial.TrialState.PRUNED)
     return studies.record_trial(
         key, study.get_trials(deepcopy=False)[trial.number], architecture,

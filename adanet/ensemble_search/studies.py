@@ -20,13 +20,9 @@ import zlib
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import files
-from adanet.ensemble_search import models
+from adanet.ensemble_search import identity
 import cloudpickle
 import numpy as np
-
-# KerasTuner's words.
-_WORDS = {"Boolean": "suggest_categorical", "Choice": "suggest_categorical",
-          "Float": "suggest_float", "Int": "suggest_int"}
 
 
 def import_optuna(owner: str) -> Any:
@@ -86,13 +82,6 @@ def recorded_trial(owner: str, hyperparameters: dict[str, Any], number: int
   return trial
 
 
-def advice(error: BaseException | None) -> str:
-  """Returns what to write for a word of KerasTuner, or ""."""
-  name = getattr(error, "name", "") if isinstance(error, AttributeError) else ""
-  return (f". KerasTuner's {name} is trial.{_WORDS[name]}." if name in _WORDS
-          else "")
-
-
 class _Stop:
   """Stands for `Study.stop`, which Optuna allows in `optimize` alone."""
 
@@ -140,7 +129,7 @@ def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
   optuna = import_optuna(f"models[{name!r}]")
   new = _make_sampler(optuna, sampler, sampler_seed(seed, name), iteration)
   # Fresh samplers of a function are compared, because samplers change.
-  kind = [optuna.__version__, "" if sampler is None else models.text_of(
+  kind = [optuna.__version__, "" if sampler is None else identity.text_of(
       [type(new).__name__, getattr(new, "__dict__", {})])]
   study = _read_study(directory.study_path(name, iteration - 1), optuna, trials
                      ) if trials else None
