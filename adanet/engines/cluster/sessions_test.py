@@ -219,7 +219,8 @@ class ServerTest(parameterized.TestCase):
             os.environ, PYTHONPATH=os.pathsep.join(sys.path),
             TF_CONFIG=json.dumps({
                 "cluster": cluster, "task": {"type": "ps", "index": 0}})),
-        stderr=subprocess.PIPE, universal_newlines=True, timeout=60., check=True)
+        stderr=subprocess.PIPE, universal_newlines=True, timeout=60.,
+        check=True)
     self.assertNotIn("Exception ignored", program.stderr)
 
   def test_port_in_use(self):
