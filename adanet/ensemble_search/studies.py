@@ -82,7 +82,7 @@ def recorded_trial(owner: str, hyperparameters: dict[str, Any], number: int
   return trial
 
 
-class _Stop:
+class _StudyStop:
   """Stands for `Study.stop`, which Optuna allows in `optimize` alone."""
 
   is_set = False
@@ -135,7 +135,7 @@ def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
                      ) if trials else None
   if study is None:
     study = build_study(directory, monitor, name, trials, new)
-    study.stop = _Stop()
+    study.stop = _StudyStop()
   elif study.user_attrs["sampler"] != kind:
     log.warning("sampler: models[%r] had another sampler in earlier iterations."
                 " The new sampler starts from their %d trials.", name,
