@@ -58,7 +58,9 @@ def bowl(trial):
 
 
 def grid(trial):
-  return trial.suggest_int("n", 1, 5) + trial.suggest_categorical("m", [.1, .2])
+  """Returns values of both signs, so that the ensemble has two members."""
+  return trial.suggest_int("n", 1, 5) - 3.4 + trial.suggest_categorical(
+      "m", [.1, .2])
 
 
 def maker(value):
@@ -213,10 +215,14 @@ class StudiesTest(parameterized.TestCase):
       again, lines = self._warnings(sampler, prunes, trials=4, iterations=9)
     self.assertStartsWith(lines[0], expected)
     self.assertEqual(params, self._params(again))
-    # The ensemble is selected from what there is.
-    search = self._fit(sampler, prunes, trials=4, max_members=1)
-    self.assertLen([member for member in search.history.members
-                    if member.weight], 1)
+    # The ensemble is selected anew from what there is.
+    again = again.history
+    search = self._fit(
+        sampler, prunes, trials=4, iterations=9, max_members=1)
+    weights = [[member.weight for member in history.members if member.weight]
+               for history in (again, search.history)]
+    self.assertGreater(len(weights[0]), 1)
+    self.assertLen(weights[1], 1)
 
   def test_points_that_just_fill_the_iterations(self):
     search = self._fit(
