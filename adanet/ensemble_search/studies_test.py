@@ -140,7 +140,8 @@ class StudiesTest(parameterized.TestCase):
         study.tell(trial, told.value, told.state)
     return [trial.params for trial in study.trials]
 
-  @parameterized.named_parameters(*level.first(samplers()[1:], 1))
+  @parameterized.named_parameters(*level.first([
+      row for row in samplers() if row[0] in ("qmc", "grid", "brute_force")]))
   def test_no_trial_twice(self, sampler, value):
     params = self._params(self._fit(sampler, value))
     self.assertLen(set(map(str, params)), len(params))
