@@ -120,7 +120,7 @@ class StudiesTest(parameterized.TestCase):
       search = self._fit(*args, **fit)
     return search, [record.getMessage() for record in logs.records]
 
-  @parameterized.named_parameters(*level.first(samplers(), 3))
+  @parameterized.named_parameters(*level.first(samplers(), 2))
   def test_as_in_one_study(self, sampler, value):
     """The study is told the results of an iteration, and asked for the next."""
     trials = self._fit(sampler, value).study("m").trials
@@ -157,13 +157,13 @@ class StudiesTest(parameterized.TestCase):
   @parameterized.named_parameters(*[
       (f"{sampler[0]}_{name}_{calls}", *sampler[1:], owner, name, calls)
       for sampler in samplers()[:level.number(1, 3)]
-      for owner, name, calls in (
-          # As often as this is called: before and between the two files of an
-          # iteration, before its training, and in the training.
-          (files.Directory, "write_study", 2),
+      # As often as this is called: between the two files of an iteration,
+      # before these files and its training, and in the training.
+      for owner, name, calls in level.first([
           (files.Directory, "write_trials", 2),
+          (files.Directory, "write_study", 2),
           (ensemble_search.engine_lib.SearchEngine, "train", 2),
-          (network_lib.Network, "finish", _TRIALS + 2))])
+          (network_lib.Network, "finish", _TRIALS + 2)])])
   def test_killed(self, sampler, value, owner, name, calls):
     method = getattr(owner, name)
     left = [calls]
@@ -192,7 +192,7 @@ class StudiesTest(parameterized.TestCase):
             sampler, value, self.create_tempdir().full_path,
             executor=executor)))
 
-  @parameterized.parameters(("grid", 10), ("brute_force", 10))
+  @parameterized.parameters(*level.first([("brute_force", 10), ("grid", 10)]))
   def test_no_more_points(self, name, points):
     sampler = {
         "grid": lambda seed: _S.GridSampler(
@@ -262,7 +262,8 @@ class StudiesTest(parameterized.TestCase):
       self._fit(None, lambda trial: len(trial.study.trials) + bowl(trial),
                 self.create_tempdir().full_path)
 
-  @parameterized.parameters("damaged", "missing", "Optuna", "other trials")
+  @parameterized.parameters(*level.first(
+      ["damaged", "missing", "Optuna", "other trials"]))
   def test_unreadable(self, problem):
     sampler = lambda seed: _S.QMCSampler(seed=seed)
     self._fit(sampler, iterations=2)
@@ -340,7 +341,7 @@ class StudiesTest(parameterized.TestCase):
 
     search = ensemble_search.EnsembleSearch(
         {"m": make}, "mse", directory=self.folder, seed=3)
-    search.fit(X, X, epochs=1, verbose=0, trials=4)
+    search.fit(X, X, epochs=1, verbose=0, trials=3)
     search.model.predict(X, verbose=0)
     params = self._params(search)
     self.assertIn((3, 4), [each["widths"] for each in params])
@@ -348,8 +349,8 @@ class StudiesTest(parameterized.TestCase):
         network.hyperparameters for network in search.history.networks])
     self.assertEqual(params, self._params(
         ensemble_search.EnsembleSearch.load(self.folder, {"m": make})))
-    search.fit(X, X, epochs=1, verbose=0, trials=4, iterations=2)
-    self.assertLen(search.study("m").trials, 8)
+    search.fit(X, X, epochs=1, verbose=0, trials=1, iterations=2)
+    self.assertLen(search.study("m").trials, 4)
 
   @parameterized.parameters(
       (lambda trial: trial.suggest_categorical("c", [1, *_Color]),
