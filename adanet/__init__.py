@@ -19,6 +19,8 @@ _MODULES = {
     "AutoEnsembleSubestimator": "adanet.estimator.auto_ensemble",
     "EmptyInputError": "adanet.core.user_input",
     "Ensemble": "adanet.ensemble",
+    "EnsembleClassifier": "adanet.ensemble_search",
+    "EnsembleRegressor": "adanet.ensemble_search",
     "EnsembleSearch": "adanet.ensemble_search",
     "Estimator": "adanet.estimator.estimator",
     "EvalSpec": "adanet.estimator.specs",
@@ -42,12 +44,12 @@ _NAMES = {"Ensemble": "ComplexityRegularized"}
 
 __all__ = [
     "AllNaNError", "AutoEnsembleEstimator", "AutoEnsembleSubestimator",
-    "EmptyInputError", "Ensemble", "EnsembleSearch",
-    "Estimator", "EvalSpec", "Evaluator", "ExecutorError", "MixtureWeightType",
-    "PartError", "ReportMaterializer",
-    "Subnetwork", "Summary", "TrainSpec", "WeightedSubnetwork", "__version__",
-    "columns", "distributed", "end_with_program", "ensemble", "estimator",
-    "heads", "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
+    "EmptyInputError", "Ensemble", "EnsembleClassifier", "EnsembleRegressor",
+    "EnsembleSearch", "Estimator", "EvalSpec", "Evaluator", "ExecutorError",
+    "MixtureWeightType", "PartError", "ReportMaterializer", "Subnetwork",
+    "Summary", "TrainSpec", "WeightedSubnetwork", "__version__", "columns",
+    "distributed", "end_with_program", "ensemble", "estimator", "heads",
+    "history", "inputs", "replay", "report", "subnetwork", "tf_compat",
     "train_and_evaluate", "use_one_gpu",
 ]
 
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
   from adanet.ensemble import ComplexityRegularized as Ensemble
   from adanet.ensemble import MixtureWeightType
   from adanet.ensemble import WeightedSubnetwork
+  from adanet.ensemble_search import EnsembleClassifier
+  from adanet.ensemble_search import EnsembleRegressor
   from adanet.ensemble_search import EnsembleSearch
   from adanet.ensemble_search.frames import columns
   from adanet.estimator.auto_ensemble import AutoEnsembleEstimator

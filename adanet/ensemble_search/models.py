@@ -21,6 +21,9 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _HOOKS_OF_BATCHES = [
     f"on_{part}batch_{end}" for part in ("", "train_", "test_")
     for end in ("begin", "end")]
+# What a model has that may be of the user's classes.
+_WITH_OBJECTS = (keras.Layer, keras.losses.Loss, keras.metrics.Metric,
+                 keras.optimizers.Optimizer)
 _CALLBACKS = ("expected a function that returns a list of new callbacks for "
               "each network, such as lambda: "
               "[keras.callbacks.ReduceLROnPlateau()]")
@@ -146,10 +149,10 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
   Raises:
     ValueError: the function fails, or returns something else.
   """
-  model = _call(owner, function)
+  model = call_function(owner, function)
   if copies:
     with seeds.seeded_thread(0):  # The model's own draws stay as they are.
-      ids = set(map(id, list_parts(_call(owner, function))))
+      ids = set(map(id, list_parts(call_function(owner, function))))
     model = copy_layers(model, {
         id(part) for layer in list_layers(model)
         if not layer.trainable_variables
@@ -173,7 +176,12 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
   return model
 
 
-def _call(owner, function):
+def call_function(owner: str, function: Any) -> Any:
+  """Returns the model of a user's function, compiled or not.
+
+  Raises:
+    ValueError: the function fails, or returns something else.
+  """
   try:
     model = function()
   except Exception as error:
@@ -268,23 +276,24 @@ def build_callbacks(callbacks: Any, name: str) -> list:
 def custom_objects(layer: Any) -> dict[str, Any]:
   """Returns the user's classes and functions in a layer, by name.
 
-  Keras needs the objects to read a file of the layer.
+  Keras needs the objects to read a file of the layer: also those that a model
+  is compiled with.
   """
   objects = {}
-  layers, seen = [layer], set()
-  while layers:
-    layer = layers.pop()
-    if id(layer) in seen:
+  parts, seen = [layer], set()
+  while parts:
+    part = parts.pop()
+    if id(part) in seen:
       continue
-    seen.add(id(layer))
-    for value in (type(layer), *vars(layer).values()):
-      if isinstance(value, (types.FunctionType, type)):
-        if value.__module__.split(".")[0] not in identity.LIBRARIES:
-          objects[value.__name__] = value
-      else:
-        layers.extend(part for part in (value if isinstance(
-            value, (list, tuple)) else [value]) if isinstance(
-                part, keras.Layer))
+    seen.add(id(part))
+    if isinstance(part, (types.FunctionType, type)):
+      if part.__module__.split(".")[0] not in identity.LIBRARIES:
+        objects[part.__name__] = part
+        objects[keras.saving.get_registered_name(part)] = part
+    elif isinstance(part, _WITH_OBJECTS):
+      parts += [type(part), *vars(part).values()]
+    elif isinstance(part, (list, tuple)):
+      parts += part
   return objects
 
 

@@ -23,6 +23,9 @@ from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import studies
 from adanet.tf_compat import seeds
 
+# Of `build_at_random`.
+_MAX_PRUNED = 100
+
 
 def check_sampler(sampler: Any) -> None:
   """Raises a TypeError if `sampler` is no function of a seed, and not None."""
@@ -68,6 +71,28 @@ def list_spaces(functions: dict[str, Any]) -> list[str]:
   """Returns the names of the functions that take a trial."""
   return [name for name, function in functions.items()
           if models_lib.count_arguments(function)]
+
+
+def build_at_random(owner: str, function: Any) -> Any:
+  """Returns the model of a function for a trial that is drawn at random.
+
+  `owner` is the function in messages: "models['deep']".
+
+  Raises:
+    ValueError: the function fails, or has pruned many trials.
+  """
+  optuna = studies.import_optuna(owner)
+  with studies.quiet(optuna):
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    while True:
+      trial = study.ask()
+      try:
+        return models_lib.call_function(
+            owner, functools.partial(function, trial))
+      except ValueError as error:
+        if trial.number > _MAX_PRUNED or not isinstance(
+            error.__cause__, optuna.TrialPruned):
+          raise
 
 
 class Proposer:

@@ -238,6 +238,13 @@ class WorkerTask(NamedTuple):
   signed: tuple[files.NetworkKey, Signature]
 
 
+def dumps(value: Any) -> bytes:
+  """Returns what `pickle.loads` reads, also in a program without the user's."""
+  file = io.BytesIO()
+  _Pickler(file).dump(value)
+  return file.getvalue()
+
+
 class _Pickler(cloudpickle.Pickler):
   """Writes functions with what they refer to, as Dask and Ray send functions.
 
