@@ -175,6 +175,9 @@ class _EnsembleEstimator(base.BaseEstimator):
     if weights.shape != (len(y),):
       raise ValueError(f"sample_weight has the shape {list(weights.shape)}: "
                        f"expected a weight for each row, [{len(y)}].")
+    if not weights.any():
+      raise ValueError("sample_weight is zero for each row: expected weights "
+                       "greater than 0.")
     return weights
 
   def _build_example(self, x):
@@ -373,8 +376,8 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
     self.classes_, labels = np.unique(
         utils.column_or_1d(y, warn=True), return_inverse=True)
     if len(self.classes_) < 2:
-      raise ValueError(f"y has the class {self.classes_[0]!r} alone: expected "
-                       "at least two classes.")
+      raise ValueError(f"y has the class {self.classes_.tolist()[0]!r} alone: "
+                       "expected at least two classes.")
     return labels
 
   def _read_weights(self, y, sample_weight):
@@ -447,7 +450,8 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
       ValueError: as in `predict_proba`.
       TypeError: as in `predict_proba`.
     """
-    return self.classes_[self.predict_proba(X).argmax(axis=1)]
+    numbers = self.predict_proba(X).argmax(axis=1)
+    return self.classes_[numbers]
 
 
 class EnsembleRegressor(base.MultiOutputMixin, base.RegressorMixin,
