@@ -36,8 +36,9 @@ _PAGES = ("README.md", "docs/callbacks.rst", "docs/columns.rst",
           "docs/keras.rst", "docs/keras_executors.rst", "docs/kubernetes.rst",
           "docs/launch.rst", "docs/leaderboard.rst", "docs/more_compute.rst",
           "docs/placement_steps.rst", "docs/plan.rst", "docs/report.rst",
-          "docs/serving.rst", "docs/stopping.rst", "docs/strategies.rst",
-          "docs/train_and_evaluate.rst", "docs/uncertainty.rst")
+          "docs/scikit_learn.rst", "docs/serving.rst", "docs/stopping.rst",
+          "docs/strategies.rst", "docs/train_and_evaluate.rst",
+          "docs/uncertainty.rst")
 _FILE_PAGE = "README.md"
 _PROGRAM_SECS = 600.
 
@@ -127,7 +128,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 47)
+                    for _, output in pages.programs(page) if output], 54)
     self.assertLen(list(_commands()), 10)
 
 

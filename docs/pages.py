@@ -16,8 +16,8 @@ KERAS_3 = (
     "docs/callbacks.rst", "docs/columns.rst", "docs/export.rst",
     "docs/getting_started.rst", "docs/hyperparameters.rst", "docs/keras.rst",
     "docs/keras_executors.rst", "docs/leaderboard.rst",
-    "docs/more_compute.rst", "docs/serving.rst", "docs/stopping.rst",
-    "docs/uncertainty.rst")
+    "docs/more_compute.rst", "docs/scikit_learn.rst", "docs/serving.rst",
+    "docs/stopping.rst", "docs/uncertainty.rst")
 # Their programs start pools or Dask, or repeat those of the README: only
 # `long_pages_test` runs them.
 LONG = ("docs/executor.rst", "docs/getting_started.rst", "docs/keras.rst",

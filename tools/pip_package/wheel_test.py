@@ -100,8 +100,9 @@ class WheelTest(parameterized.TestCase):
     self.assertCountEqual(
         [("absl-py", None), ("cloudpickle", None), ("numpy", None),
          ("rich", None), ("six", None), ("distributed", "dask"),
-         ("matplotlib", "plot"), ("tensorflow", "tensorflow"),
-         ("tensorflow-cpu", "tensorflow-cpu"), ("optuna", "trials")],
+         ("matplotlib", "plot"), ("scikit-learn", "scikit-learn"),
+         ("tensorflow", "tensorflow"), ("tensorflow-cpu", "tensorflow-cpu"),
+         ("optuna", "trials")],
         [requirement.match(line).groups()
          for line in self.metadata.get_all("Requires-Dist")])
 
