@@ -23,6 +23,9 @@ _SET = {
     "layer.trainable": "Keras's pickles of models forget it",
     "optimizer.get_config": "a config of the model must not need that of the "
                             "user's learning-rate schedule",
+    "tags.input_tags.sparse": "scikit-learn has an estimator change the tags of "
+                              "its base class",
+    "tags.input_tags.three_d_array": "as the tag above",
 }
 # Names in the inside of Keras and TensorFlow, by way of tf_compat, and why.
 _INTERNALS = {

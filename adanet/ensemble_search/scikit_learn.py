@@ -167,18 +167,23 @@ class _EnsembleEstimator(base.BaseEstimator):
     return frames.read_columns("X", X), y
 
   def _read_weights(self, y, sample_weight):
-    """Returns the weight of each row, or None."""
-    if sample_weight is None:
-      return None
-    weights = utils.check_array(
-        sample_weight, ensure_2d=False, input_name="sample_weight")
-    if weights.shape != (len(y),):
-      raise ValueError(f"sample_weight has the shape {list(weights.shape)}: "
-                       f"expected a weight for each row, [{len(y)}].")
-    if not weights.any():
-      raise ValueError("sample_weight is zero for each row: expected weights "
-                       "greater than 0.")
-    return weights
+    """Returns the weight of each row, also of its class, or None."""
+    weights = None
+    if sample_weight is not None:
+      weights = utils.check_array(
+          sample_weight, ensure_2d=False, input_name="sample_weight")
+      if weights.shape != (len(y),):
+        raise ValueError(
+            f"sample_weight has the shape {list(weights.shape)}: expected a "
+            f"weight for each row, [{len(y)}].")
+      if not weights.any():
+        raise ValueError("sample_weight is zero for each row: expected weights "
+                         "greater than 0.")
+    class_weight = getattr(self, "class_weight", None)  # Of a classifier.
+    if class_weight is None:
+      return weights
+    return class_weight_lib.compute_sample_weight(class_weight, y) * (
+        1. if weights is None else weights)
 
   def _build_example(self, x):
     """Returns a model, its name in messages, and its outputs for rows."""
@@ -248,8 +253,9 @@ class _EnsembleEstimator(base.BaseEstimator):
         for start in range(0, rows, _BATCH_ROWS)]).astype("float64")
     wrong = rows - np.isfinite(outputs.reshape(rows, -1)).all(1).sum()
     if wrong:
-      raise ValueError(f"X: the ensemble returns NaN or infinity for {wrong} of "
-                       f"{rows} rows: expected finite numbers in X.")
+      raise ValueError(
+          f"X: the ensemble returns NaN or infinity for {wrong} of {rows} rows: "
+          "expected rows like those of fit, without very large numbers.")
     return outputs
 
   def __getstate__(self):
@@ -270,11 +276,9 @@ class _EnsembleEstimator(base.BaseEstimator):
 
   def __sklearn_clone__(self):
     # An executor cannot be copied.
-    without = copy.copy(self)
-    without.executor = None
-    new = base.BaseEstimator.__sklearn_clone__(without)
-    new.executor = self.executor
-    return new
+    without = copy.copy(self).set_params(executor=None)
+    return base.BaseEstimator.__sklearn_clone__(without).set_params(
+        executor=self.executor)
 
   def __sklearn_tags__(self):
     tags = super().__sklearn_tags__()
@@ -379,13 +383,6 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
       raise ValueError(f"y has the class {self.classes_.tolist()[0]!r} alone: "
                        "expected at least two classes.")
     return labels
-
-  def _read_weights(self, y, sample_weight):
-    weights = super()._read_weights(y, sample_weight)
-    if self.class_weight is None:
-      return weights
-    return class_weight_lib.compute_sample_weight(self.class_weight, y) * (
-        1. if weights is None else weights)
 
   def _default_loss(self, outputs):
     return ("binary_crossentropy" if outputs.shape[1:] in ((), (1,)) else

@@ -66,9 +66,9 @@ _QUICK = (
     "check_estimator_cloneable", "check_estimator_tags_renamed",
     "check_no_attributes_set_in_init", "check_parameters_default_constructible",
     "check_set_params", "check_get_params_invariance",
-    "check_estimators_unfitted", "check_fit1d", "check_fit2d_1sample", "check_requires_y_none",
-    "check_all_zero_sample_weights_error", "check_dict_unchanged",
-    "check_n_features_in_after_fitting")
+    "check_estimators_unfitted", "check_fit1d", "check_fit2d_1sample",
+    "check_requires_y_none", "check_all_zero_sample_weights_error",
+    "check_dict_unchanged", "check_n_features_in_after_fitting")
 
 
 def make(*layers, outputs=3, activation="softmax"):
@@ -386,9 +386,7 @@ class CopyTest(absltest.TestCase):
 
   def test_another_program(self):
     path = self.create_tempfile().full_path
-    fitted = classifier(
-        lambda: Scale(), lambda: RegisteredScale(),  # pylint: disable=unnecessary-lambda
-        loss=own_loss).fit(_X, _LABELS)
+    fitted = classifier(Scale, RegisteredScale, loss=own_loss).fit(_X, _LABELS)
     joblib.dump(fitted, path)
     expected = fitted.predict_proba(_X[:3])
     program = f"""
