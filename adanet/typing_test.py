@@ -134,13 +134,17 @@ adanet.no_package
 
 
 def _functions(cls):
-  """Yields the name and the function of each public method of a class."""
+  """Yields the name and the function of each public method of a class.
+
+  Methods of the base classes of other packages are left out.
+  """
   for name, value in inspect.getmembers(cls):
     if name.startswith("_") or name in getattr(cls, "__annotations__", {}):
       continue
     if isinstance(value, property):
       value = value.fget
-    if inspect.isfunction(value) or inspect.ismethod(value):
+    if (inspect.isfunction(value) or inspect.ismethod(value)) and (
+        inspect.unwrap(value).__module__.startswith("adanet")):
       yield f"{cls.__name__}.{name}", inspect.unwrap(value)
 
 

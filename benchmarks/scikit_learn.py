@@ -29,7 +29,7 @@ from sklearn import model_selection
 from sklearn import pipeline
 from sklearn import preprocessing
 
-_SEEDS = flags.DEFINE_integer("seeds", 5, "Of rows and networks.", 1)
+_SEEDS = flags.DEFINE_integer("seeds", 3, "Of rows and networks.", 1)
 _EPOCHS = flags.DEFINE_integer("epochs", 1000, "At most.", 1)
 
 keras: Any = tf_compat.keras_3
