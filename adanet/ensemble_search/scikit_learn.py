@@ -74,10 +74,11 @@ class _EnsembleEstimator(base.BaseEstimator):
                epochs: int = 1000, validation_split: float = .2,
                monitor: str = "val_loss", mode: str | None = None,
                patience: int = 5, iterations: int = 1,
-               trials: int | None = None, folds: Any = None,
-               max_members: int | None = None, callbacks: Any = None,
-               max_seconds: float | None = None, executor: Any = None,
-               parallel: int | None = None, verbose: Any = 0) -> None:
+               trials: int | None = None, enqueue: Any = None,
+               folds: Any = None, max_members: int | None = None,
+               callbacks: Any = None, max_seconds: float | None = None,
+               executor: Any = None, parallel: int | None = None,
+               verbose: Any = 0) -> None:
     # scikit-learn checks parameters in fit.
     self.models = models
     self.loss = loss
@@ -96,6 +97,7 @@ class _EnsembleEstimator(base.BaseEstimator):
     self.patience = patience
     self.iterations = iterations
     self.trials = trials
+    self.enqueue = enqueue
     self.folds = folds
     self.max_members = max_members
     self.callbacks = callbacks
@@ -324,10 +326,11 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
                combine: Any = None, batch_size: int = 32, epochs: int = 1000,
                validation_split: float = .2, monitor: str = "val_loss",
                mode: str | None = None, patience: int = 5, iterations: int = 1,
-               trials: int | None = None, folds: Any = None,
-               max_members: int | None = None, callbacks: Any = None,
-               max_seconds: float | None = None, executor: Any = None,
-               parallel: int | None = None, verbose: Any = 0) -> None:
+               trials: int | None = None, enqueue: Any = None,
+               folds: Any = None, max_members: int | None = None,
+               callbacks: Any = None, max_seconds: float | None = None,
+               executor: Any = None, parallel: int | None = None,
+               verbose: Any = 0) -> None:
     """Keeps the parameters, which `fit` checks.
 
     Args:
@@ -356,6 +359,7 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
       patience: as in `EnsembleSearch.fit`.
       iterations: as in `EnsembleSearch.fit`.
       trials: as in `EnsembleSearch.fit`.
+      enqueue: as in `EnsembleSearch.fit`.
       folds: as in `EnsembleSearch.fit`, or a splitter of scikit-learn.
       max_members: as in `EnsembleSearch.fit`.
       callbacks: as in `EnsembleSearch.fit`.
@@ -369,7 +373,7 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
         loss_weights=loss_weights, sampler=sampler, combine=combine,
         batch_size=batch_size, epochs=epochs, validation_split=validation_split,
         monitor=monitor, mode=mode, patience=patience, iterations=iterations,
-        trials=trials, folds=folds, max_members=max_members,
+        trials=trials, enqueue=enqueue, folds=folds, max_members=max_members,
         callbacks=callbacks, max_seconds=max_seconds, executor=executor,
         parallel=parallel, verbose=verbose)
     self.class_weight = class_weight
