@@ -33,7 +33,9 @@ class _WithoutKeras3:
         f"{type(self).__name__} needs Keras 3: expected TensorFlow 2.16 or "
         "later. On older versions, use adanet.AutoEnsembleEstimator.")
 
-  load = __init__
+  @classmethod
+  def load(cls, *args: Any, **kwargs: Any) -> Any:
+    return cls(*args, **kwargs)
 
 
 class _WithoutScikitLearn:

@@ -237,7 +237,7 @@ class CombineTest(parameterized.TestCase):
       # The ensemble has one network, and could have two.
       ("one_network", {"_FACTOR": .5}, (0., 9.), 1),
       ("function", {"_scale": lambda outputs: .5 * outputs}),
-      ("folds", {"_FACTOR": .5}, (2., -2.), 2, {"folds": 2})], 3))
+      ("folds", {"_FACTOR": .5}, (2., -2.), 2, {"folds": 2})]))
   def test_what_a_function_returns(self, values, biases=(2., -2.), count=2,
                                    fit=None):
     """The function may depend on any code and any value."""
@@ -283,6 +283,7 @@ class CombineTest(parameterized.TestCase):
           ValueError, "^combine=scaled does not fit .*NoneType"):
         search.fit(_X, _Y, **_OPTIONS)
 
+  @level.gate
   def test_lost_outputs_of_the_ensemble(self):
     path = self.create_tempdir().full_path
     search = _search(directory=path, combine=mixture).fit(_X, _Y, **_OPTIONS)

@@ -149,7 +149,7 @@ class FreshProcessTest(absltest.TestCase):
     context.set_forkserver_preload(
         ["adanet.ensemble_search.ensemble_search"])
     kinds = level.first([
-        (group, name) for group in GROUPS for name in GROUPS[group].models], 2)
+        (group, name) for group in GROUPS for name in GROUPS[group].models])
     with futures.ProcessPoolExecutor(
         2, context, max_tasks_per_child=1) as pool:
       for function in (_search_first, _search_after_models):
@@ -174,14 +174,14 @@ class FreshProcessTest(absltest.TestCase):
   def test_models_between_other_models(self):
     """Digests are equal for the first model of a process, and for later ones.
     """
-    for group in level.first(list(GROUPS.values()), 4):
+    for group in level.first(list(GROUPS.values()), 2):
       arguments = models_lib.CompileArguments("adam", group.loss)
       for name, function in group.models.items():
         if models_lib.count_arguments(function):
           continue
         keras.utils.clear_session()  # As in a new process.
         texts = set()
-        for _ in range(3):
+        for _ in range(2):
           model = models_lib.build_model(name, function, arguments)
           texts.add((identity.digest_model(model),
                      identity.config_of_keras(model)))

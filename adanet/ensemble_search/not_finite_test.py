@@ -128,7 +128,7 @@ class NotFiniteTest(parameterized.TestCase):
       ("threads", {}),
       ("dataset", {"x": lambda: tf.data.Dataset.from_tensor_slices(
           (_X, _Y)).batch(32), "y": None, "validation_data": (_X, _Y)}),
-      ("executor", {"executor": futures.ThreadPoolExecutor(1)})], 2))
+      ("executor", {"executor": futures.ThreadPoolExecutor(1)})]))
   def test_weights(self, fit):
     """A `relu` of NaN is 0 on a CPU, so the loss is ln 2."""
     models = {"bad": _make(ForgetsNumbers), "good": _make()}
@@ -204,7 +204,7 @@ class NotFiniteTest(parameterized.TestCase):
        r"x has infinity in \d+ of 120 rows, in columns 0, 1, 2 and 1 more"),
       ("columns", {"age": _BAD_X[:, :1], "size": _BAD_X[:, 1:]}, {},
        r"x\['age'\] has NaN in 2 of 120 rows, x\['size'\] has NaN in 2 of 120 "
-       "rows, in column 1")], 2))
+       "rows, in column 1")]))
   def test_warning_of_x(self, x, fit, expected):
     """It is an error only if each network fails."""
 
@@ -239,7 +239,7 @@ class NotFiniteTest(parameterized.TestCase):
         "at least 0."):
       self._fit({"a": _make()}, sample_weight=weights)
 
-  @parameterized.parameters(1, 2)
+  @parameterized.parameters(level.first([(2,), (1,)]))
   def test_all_networks(self, count):
     names = ["a", "b"][:count]
     with self.assertRaisesRegex(

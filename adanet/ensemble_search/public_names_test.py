@@ -26,6 +26,10 @@ _SET = {
     "tags.input_tags.sparse": "scikit-learn has an estimator change the tags of "
                               "its base class",
     "tags.input_tags.three_d_array": "as the tag above",
+    "trial.study": "a recorded trial of Optuna has no study, which a function "
+                   "may stop",
+    "study.stop": "Optuna stops a study in optimize alone",
+    "study.sampler": "a later call of fit may have another sampler",
 }
 # Names in the inside of Keras and TensorFlow, by way of tf_compat, and why.
 _INTERNALS = {

@@ -220,6 +220,7 @@ class ClassifierTest(parameterized.TestCase):
     with self.assertRaises(exceptions.NotFittedError):
       print(classifier().search_)
 
+  @level.gate
   def test_weights_of_classes_and_rows(self):
     weights = np.where(_LABELS == "low", 3., 1.) * (1 + _CLASSES)
     first = classifier().fit(_X, _LABELS, weights)
@@ -239,6 +240,7 @@ class ClassifierTest(parameterized.TestCase):
         for folds in (splitter, list(splitter.split(_X, _LABELS))))
     np.testing.assert_array_equal(first, second)
 
+  @level.gate
   def test_images_and_sparse_matrices(self):
     images = _X.reshape(90, 2, 2, 1)
     fitted = classifier(L.Flatten).fit(images, _LABELS)
@@ -249,6 +251,7 @@ class ClassifierTest(parameterized.TestCase):
         fitted.predict_proba(matrix.toarray()), fitted.predict_proba(matrix),
         rtol=1e-5)
 
+  @level.gate
   def test_more_rows_than_a_batch(self):
     fitted = classifier().fit(_X, _LABELS)
     many = np.tile(_X, [12, 1])
@@ -256,6 +259,7 @@ class ClassifierTest(parameterized.TestCase):
         np.tile(fitted.predict_proba(_X), [12, 1]), fitted.predict_proba(many),
         rtol=1e-5)
 
+  @level.gate
   def test_output_that_is_not_finite(self):
     fitted = classifier(lambda: L.Rescaling(1e30)).fit(
         np.zeros([90, 4]), _LABELS)
@@ -265,7 +269,8 @@ class ClassifierTest(parameterized.TestCase):
 
 class RegressorTest(parameterized.TestCase):
 
-  @parameterized.parameters(([90], 1), ([90, 1], 1), ([90, 2], 2))
+  @parameterized.parameters(level.first(
+      [([90], 1), ([90, 1], 1), ([90, 2], 2)]))
   def test_shapes(self, shape, outputs):
     y = _TARGETS[:, :outputs].reshape(shape)
     fitted = regressor(outputs, epochs=40).fit(_X, y)
@@ -295,6 +300,7 @@ class FrameTest(absltest.TestCase):
     super().setUp()
     self._frame = pd.DataFrame(_X, columns=list("abcd"))
 
+  @level.gate
   def test_numbers(self):
     fitted = classifier().fit(self._frame, pd.Series(_LABELS))
     self.assertEqual(list("abcd"), list(fitted.feature_names_in_))
@@ -303,6 +309,7 @@ class FrameTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "same order"):
       fitted.predict(self._frame[list("bacd")])
 
+  @level.gate
   def test_text(self):
     frame = self._frame[["a"]].assign(city=np.where(_X[:, 1] > 0, "x", "y"))
 
@@ -384,6 +391,7 @@ class CopyTest(absltest.TestCase):
     with self.assertRaisesRegex(AttributeError, "has no search here"):
       print(loaded.search_)
 
+  @level.gate
   def test_another_program(self):
     path = self.create_tempfile().full_path
     fitted = classifier(Scale, RegisteredScale, loss=own_loss).fit(_X, _LABELS)

@@ -142,6 +142,7 @@ class StudiesTest(parameterized.TestCase):
 
   @parameterized.named_parameters(*level.first([
       row for row in samplers() if row[0] in ("qmc", "grid", "brute_force")]))
+  @level.gate
   def test_no_trial_twice(self, sampler, value):
     params = self._params(self._fit(sampler, value))
     self.assertLen(set(map(str, params)), len(params))
@@ -192,7 +193,7 @@ class StudiesTest(parameterized.TestCase):
             sampler, value, self.create_tempdir().full_path,
             executor=executor)))
 
-  @parameterized.parameters(*level.first([("brute_force", 10), ("grid", 10)]))
+  @parameterized.parameters(level.first([("brute_force", 10), ("grid", 10)]))
   def test_no_more_points(self, name, points):
     sampler = {
         "grid": lambda seed: _S.GridSampler(
@@ -225,6 +226,7 @@ class StudiesTest(parameterized.TestCase):
     self.assertGreater(len(weights[0]), 1)
     self.assertLen(weights[1], 1)
 
+  @level.gate
   def test_points_that_just_fill_the_iterations(self):
     search = self._fit(
         lambda seed: _S.GridSampler({"n": [1, 2, 3, 4]}, seed=seed),
@@ -245,6 +247,7 @@ class StudiesTest(parameterized.TestCase):
     self.assertRegex(lines[0], "gets no more trials than 5.*study.stop")
     search.network("m #5")
 
+  @level.gate
   def test_study_of_a_trial(self):
     def prunes_the_same(trial):
       value = trial.suggest_int("n", 1, 2)
@@ -262,8 +265,8 @@ class StudiesTest(parameterized.TestCase):
       self._fit(None, lambda trial: len(trial.study.trials) + bowl(trial),
                 self.create_tempdir().full_path)
 
-  @parameterized.parameters(*level.first(
-      ["damaged", "missing", "Optuna", "other trials"]))
+  @parameterized.parameters(level.first(
+      [("damaged",), ("missing",), ("Optuna",), ("other trials",)]))
   def test_unreadable(self, problem):
     sampler = lambda seed: _S.QMCSampler(seed=seed)
     self._fit(sampler, iterations=2)
@@ -300,6 +303,7 @@ class StudiesTest(parameterized.TestCase):
     self._fit(iterations=2)
     self.assertTrue(os.path.exists(marker))
 
+  @level.gate
   def test_another_sampler(self):
     self._fit(Memory, iterations=2)
     _, lines = self._warnings(
@@ -380,6 +384,7 @@ class StudiesTest(parameterized.TestCase):
     self.assertEqual((3, [0, 1]), (
         trial.user_attrs["n"], trial.user_attrs["values"]))
 
+  @level.gate
   def test_floats_of_numpy(self):
     search = self._fit(None, lambda trial: trial.suggest_categorical(
         "rate", list(np.logspace(-3, -1, 3))), iterations=1)
