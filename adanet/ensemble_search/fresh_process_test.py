@@ -123,12 +123,9 @@ def _fit(directory, group, name, **options):
   ).fit(group.x, group.y, epochs=1, verbose=0, **fit, **options)
 
 
-def _search_first(directory, group, name):
+def _search(directory, group, name):
+  """Trains a kind first of all, and resumes after a look at models."""
   _fit(directory, group, name)
-
-
-def _search_after_models(directory, group, name):
-  """Resumes the search, after a look at models of its function."""
   function = GROUPS[group].models[name]
   if not models_lib.count_arguments(function):
     for _ in range(3):
@@ -152,13 +149,12 @@ class FreshProcessTest(absltest.TestCase):
         (group, name) for group in GROUPS for name in GROUPS[group].models])
     with futures.ProcessPoolExecutor(
         2, context, max_tasks_per_child=1) as pool:
-      for function in (_search_first, _search_after_models):
-        running = {kind: pool.submit(function, os.path.join(
-            self.create_tempdir("_".join(kind)).full_path, "search"), *kind)
-                   for kind in kinds}
-        for kind, future in running.items():
-          with self.subTest(f"{function.__name__} {kind}"):
-            future.result()
+      running = {kind: pool.submit(_search, os.path.join(
+          self.create_tempdir("_".join(kind)).full_path, "search"), *kind)
+                 for kind in kinds}
+      for kind, future in running.items():
+        with self.subTest(kind):
+          future.result()
 
   @level.gate
   def test_workers_of_a_program_that_has_made_models(self):

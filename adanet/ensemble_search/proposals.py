@@ -201,7 +201,7 @@ class Proposer:
   def _ask(self, name, iteration):
     """Records the trials that Optuna proposes for an iteration."""
     optuna = studies.import_optuna(f"models[{name!r}]")
-    records: list[files.TrialRecord] = []
+    records = []
     with studies.quiet(optuna):
       study = studies.open_study(
           self._directory, self._example.monitor, name, iteration, [
