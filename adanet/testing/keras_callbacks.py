@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callbacks that change what Keras reads before, while and after it trains."""
 
+import math
+
 from adanet import tf_compat
 from adanet.testing import keras_kinds
 import numpy as np
@@ -68,7 +70,8 @@ class _Callback(keras.callbacks.Callback):
       past = self.model.history.history.get("val_loss", [9.])
       self.model.stop_training = logs["val_loss"] > .9 * past[-1]
     elif self.kind == "nan":
-      logs["val_loss"] = float(epoch or "nan")
+      # NaN in the first epoch is the best value for EarlyStopping alone.
+      logs["val_loss"] = math.nan if epoch else 1.
 
 
 _CHANGED = ("called", "trainable", "clipnorm", "attribute", "rate", "logs",

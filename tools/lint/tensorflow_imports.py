@@ -18,7 +18,8 @@ _VERSIONS = frozenset([
     "COMPILER_VERSION", "GIT_VERSION", "LooseVersion", "StrictVersion",
     "VERSION", "__version__", "distutils", "parse_version"
 ])
-_OWN_VERSION = frozenset(["adanet", "adanet.version", "version"])
+# Packages with versions of their own, whatever the TensorFlow.
+_OTHER_VERSIONS = frozenset(["adanet", "adanet.version", "optuna", "version"])
 
 # Functions whose first argument names a module, or a package with a version.
 _IMPORTERS = frozenset(["import_module", "__import__"])
@@ -56,7 +57,7 @@ def _check_name(name):
   base, _, last = name.rpartition(".")
   if last.startswith("_") and base.endswith("tf_compat"):
     return _PRIVATE.format(name)
-  if last in _VERSIONS and base not in _OWN_VERSION:
+  if last in _VERSIONS and base not in _OTHER_VERSIONS:
     return _VERSION.format(name)
   return None
 
