@@ -342,7 +342,12 @@ def is_done(directory: files.Directory, iterations: list,
     arguments: dict, the JSON of the `CompileArguments`.
   """
   content, ensemble = directory.read(), directory.read(files.ENSEMBLE)
-  return content is not None and ensemble is not None and (
+  if content is None or ensemble is None:
+    return False
+  # A loss of the user's that only the compiled models have.
+  if arguments["loss"] == {"keras": None} and "own" in content["judge"]["loss"]:
+    return False
+  return (
       (False, max_members, combine, arguments["metrics"]) == (
           ensemble["is_stopped"], ensemble["max_members"], ensemble["combine"],
           content["arguments"]["metrics"])) and all(
