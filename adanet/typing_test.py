@@ -90,7 +90,7 @@ adanet.EnsembleSearch(
 adanet.EnsembleSearch([wide, deep, Model, lambda: Model()], "mse")
 adanet.EnsembleSearch((wide, deep), "mse")
 models = {"wide": wide, "deep": deep}
-search = adanet.EnsembleSearch(models, "mse")
+search = adanet.EnsembleSearch(models, "mse", monitor="val_mae", mode="min")
 adanet.EnsembleSearch([functools.partial(sized, size) for size in (1, 2)])
 adanet.EnsembleSearch.load("folder", models).fit([], [], trials=3).model
 print(search.history.networks, search.leaderboard())

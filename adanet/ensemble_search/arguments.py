@@ -64,7 +64,7 @@ def check_folds(folds: Any) -> Any:
 
 
 def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
-  """Returns what the arguments `monitor` and `mode` of `fit` say.
+  """Returns what the arguments `monitor` and `mode` say.
 
   Raises:
     ValueError: an argument has a wrong value.

@@ -464,6 +464,8 @@ class EngineTest(parameterized.TestCase):
       ("model", {"models": {"small": big, "big": big}}, {},
        r"models\['small'\] makes another model"),
       ("loss", {"loss": "mae"}, {}, "loss: 'mse' before, 'mae' now"),
+      ("monitor", {"metrics": ["mae"], "monitor": "val_mae", "mode": "min"}, {},
+       r"monitor: val_loss \(min\) before, val_mae \(min\) now"),
       ("x", {}, {"x": X + 1}, "x has other values"),
       ("rows", {}, {"x": X[1:], "y": Y[1:]}, r"x: \[120, 4\] before, \[119"),
       ("y", {}, {"y": Y + 1}, "y has other values"),
@@ -512,6 +514,19 @@ class EngineTest(parameterized.TestCase):
       print(ensemble_search.EnsembleSearch.load(
           moved, {"small": relu, "big": big}).network(
               "small"))
+
+  def test_load_reads_the_monitor(self):
+    folder = self.create_tempdir().full_path
+    arguments = {"epochs": 4, "patience": 2, "batch_size": 16, "verbose": 0}
+    search = ensemble_search.EnsembleSearch(
+        MODELS, "mse", ["mae"], "val_mae", "max", directory=folder)
+    search.fit(X, Y, **arguments)
+    self.assertIn("val_mae", search.leaderboard()[0])
+    loaded = ensemble_search.EnsembleSearch.load(folder, MODELS)
+    loaded.fit(X, Y, iterations=2, **arguments)
+    self.assertEqual(("val_mae", "max", 4), (
+        loaded.history.monitor, loaded.history.mode,
+        len(loaded.history.networks)))
 
   @parameterized.parameters("ensemble_search.json", "checkpoint")
   def test_old_directory(self, name):

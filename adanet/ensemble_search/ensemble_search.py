@@ -62,7 +62,8 @@ class EnsembleSearch:
   """
 
   def __init__(self, models: arguments_lib.Models, loss: Any = None,
-               metrics: Any = None, optimizer: Any = None,
+               metrics: Any = None, monitor: str = "val_loss",
+               mode: str | None = None, optimizer: Any = None,
                loss_weights: Any = None, directory: Any = None,
                seed: int | None = None, sampler: Any = None,
                combine: Any = None) -> None:
@@ -79,6 +80,11 @@ class EnsembleSearch:
       metrics: as in `Model.compile`. With None, the metrics and the weighted
         metrics of the compiled models if `loss` is None, and otherwise no
         metrics.
+      monitor: str, the value by which networks stop and keep their best
+        weights, the ensemble is selected, and trials are compared: `val_loss`,
+        or a metric of the search such as `val_auc`, which each model needs.
+      mode: "min" or "max", as in `keras.callbacks.EarlyStopping`; required
+        where `monitor` is not `val_loss`.
       optimizer: as in `Model.compile`, for models that are not compiled. None
         for Adam with a learning rate of .001.
       loss_weights: as in `Model.compile`.
@@ -101,8 +107,8 @@ class EnsembleSearch:
 
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
-        folder, `seed` is out of range, `combine` is not registered, or the
-        backend of Keras is not TensorFlow.
+        folder, `monitor`, `mode` or `seed` is out of range, `combine` is not
+        registered, or the backend of Keras is not TensorFlow.
       TypeError: `models` is no dict or list of functions, a function requires
         two arguments, `seed` is not an integer, or `sampler` or `combine` is no
         function.
@@ -116,6 +122,7 @@ class EnsembleSearch:
         "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
     # Of the ensemble; None before they are known.
     self._judged_by: Any = None if loss is None else self._arguments
+    self._monitor = arguments_lib.read_monitor(monitor, mode)
     self._seed = checks.check_count("seed", seed, 0, 2**31, or_none=True)
     proposals.check_sampler(sampler)
     self._sampler = sampler
@@ -133,7 +140,7 @@ class EnsembleSearch:
     """Returns the search of a directory, for use in another program.
 
     Args:
-      directory: path, the folder of the search.
+      directory: path, the folder of the search, with `monitor` and the seed.
       models: the functions of the search.
       loss: the loss of the search. None for a loss of Keras, which `directory`
         records.
@@ -163,16 +170,16 @@ class EnsembleSearch:
     if combine is None:
       ensemble = files.Directory(path).read(files.ENSEMBLE) or {"combine": ""}
       combine = combining.registered_function(ensemble["combine"])
-    return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
-               arguments.loss_weights, path, content["seed"], sampler, combine)
+    return cls(models, arguments.loss, arguments.metrics, *content["monitor"],
+               arguments.optimizer, arguments.loss_weights, path,
+               content["seed"], sampler, combine)
 
   @interrupts.in_one_line("Stopped. All training so far is saved: call fit "
                           "again to resume.")
   def fit(self, x: Any, y: Any = None, *, batch_size: int = 32,
           epochs: int = 1000, validation_data: Any = None,
           validation_split: float = .2, sample_weight: Any = None,
-          class_weight: Any = None, monitor: str = "val_loss",
-          mode: str | None = None, patience: int = 5, iterations: int = 1,
+          class_weight: Any = None, patience: int = 5, iterations: int = 1,
           trials: int | None = None, enqueue: Any = None, folds: Any = None,
           max_members: int | None = None, callbacks: Any = None,
           max_seconds: float | None = None, executor: Any = None,
@@ -207,12 +214,6 @@ class EnsembleSearch:
         rows; or a structure of arrays like `y`.
       class_weight: dict from class to weight, for models with one output. The
         weights also apply to the loss of held-out rows without sample weights.
-      monitor: str, the value by which networks stop and keep their best
-        weights, the ensemble is selected, and trials are compared: `val_loss`,
-        or a metric of the search such as `val_auc`, which each model needs.
-        Where two ensembles have the same value, the lower `val_loss` wins.
-      mode: "min" or "max", as in `keras.callbacks.EarlyStopping`; required
-        where `monitor` is not `val_loss`.
       patience: int, the number of epochs without improvement after which a
         network stops.
       iterations: int, how many times to train all models, over all calls. The
@@ -254,13 +255,12 @@ class EnsembleSearch:
       This search.
 
     Raises:
-      ValueError: `batch_size`, `epochs`, `patience`, `iterations`, `trials`,
-        `folds`, `max_members`, `max_seconds`, `parallel` or `verbose` is out of
-        range; `trials` is missing, or no function takes a trial; `monitor` is
-        no log, or `mode` is missing; the data do not fit the models, the loss
-        or the metrics; a callback has hooks of batches; an argument cannot be
-        sent to a worker; the workers of `executor` are forks; or `directory`
-        holds a search with other arguments, or is in use.
+      ValueError: a count, `max_seconds` or `verbose` is out of range; `trials`
+        is missing, or no function takes a trial; `monitor` is no log of a
+        model; the data do not fit the models, the loss or the metrics; a
+        callback has hooks of batches; an argument cannot be sent to a worker;
+        the workers of `executor` are forks; or `directory` holds a search with
+        other arguments, or is in use.
       TypeError: a count is not an integer, another number is not a number,
         `callbacks` is no function, `executor` is no executor, or `x` or `y` has
         an unsupported type.
@@ -280,7 +280,7 @@ class EnsembleSearch:
     parallel = checks.check_count("parallel", parallel, or_none=True)
     folds = arguments_lib.check_folds(folds)
     arguments_lib.check_limits(max_seconds, verbose, executor, parallel)
-    compared = arguments_lib.read_monitor(monitor, mode)
+    monitor, mode = self._monitor
     proposals.check_trials(trials, enqueue, self._models)
     forks.check_process()
     models_lib.check_scope(
@@ -301,14 +301,14 @@ class EnsembleSearch:
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
     digests.update(epochs=str(epochs), patience=str(patience), monitor=(
-        f"{monitor} ({compared.mode})"), **{
+        f"{monitor} ({mode})"), **{
             name: identity.digest_argument(getattr(self._arguments, name))
             for name in ("loss", "loss_weights", "optimizer")}, **{
                 f"models[{name!r}]": "trials"
                 for name in proposals.list_spaces(self._models)})
     example = network_lib.NetworkTask(
         files.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
-        callbacks, epochs, patience, compared)
+        callbacks, epochs, patience, self._monitor)
     with directory.locked(), history_lib.display(verbose, monitor) as display:
       proposer = proposals.Proposer(
           directory, self._models, example, len(splits), self._sampler, trials,

@@ -150,8 +150,6 @@ class EqualityTest(parameterized.TestCase):
           sample_weight=None, class_weight=None, folds=None, seed=_SEED),
                    **group.fit}
       callbacks = arguments.pop("callbacks", None)
-      monitor = arguments.pop("monitor", "val_loss")
-      mode = arguments.pop("mode", "min")
       arguments.pop("trials", None)
       data, _ = data_lib.split_data(group.x, group.y, **arguments)
     networks = {network.name: network for network in search.history.networks}
@@ -172,7 +170,9 @@ class EqualityTest(parameterized.TestCase):
           history = _fitted(
               model, rows, 10 if name == "stateful" else 256,
               arguments["batch_size"],
-              models.build_callbacks(callbacks, key.name), monitor, mode)
+              models.build_callbacks(callbacks, key.name),
+              group.search.get("monitor", "val_loss"),
+              group.search.get("mode", "min"))
         self.assertEqual(len(history["val_loss"]), len(network.epochs))
         self.assertSameElements(history, network.epochs[0])
         trained = search.network(key.name)

@@ -251,9 +251,9 @@ class NotFiniteTest(parameterized.TestCase):
   def test_monitor_that_is_nan_at_first(self):
     """Keras would keep the first epoch."""
     search = self._fit(
-        {"a": _make()}, search={"metrics": [Late()],
-                                "optimizer": keras.optimizers.Adam(.02)},
-        epochs=12, patience=8, monitor="val_late", mode="max")
+        {"a": _make()}, search={
+            "metrics": [Late()], "monitor": "val_late", "mode": "max",
+            "optimizer": keras.optimizers.Adam(.02)}, epochs=12, patience=8)
     network, = search.history.networks
     values = [logs["val_late"] for logs in network.epochs]
     self.assertTrue(math.isnan(values[0]))

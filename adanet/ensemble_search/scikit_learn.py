@@ -69,10 +69,10 @@ class _EnsembleEstimator(base.BaseEstimator):
 
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, seed: int | None = None,
-               directory: Any = None, *, loss_weights: Any = None,
+               directory: Any = None, *, monitor: str = "val_loss",
+               mode: str | None = None, loss_weights: Any = None,
                sampler: Any = None, combine: Any = None, batch_size: int = 32,
                epochs: int = 1000, validation_split: float = .2,
-               monitor: str = "val_loss", mode: str | None = None,
                patience: int = 5, iterations: int = 1,
                trials: int | None = None, enqueue: Any = None,
                folds: Any = None, max_members: int | None = None,
@@ -86,14 +86,14 @@ class _EnsembleEstimator(base.BaseEstimator):
     self.optimizer = optimizer
     self.seed = seed
     self.directory = directory
+    self.monitor = monitor
+    self.mode = mode
     self.loss_weights = loss_weights
     self.sampler = sampler
     self.combine = combine
     self.batch_size = batch_size
     self.epochs = epochs
     self.validation_split = validation_split
-    self.monitor = monitor
-    self.mode = mode
     self.patience = patience
     self.iterations = iterations
     self.trials = trials
@@ -321,16 +321,16 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
 
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, seed: int | None = None,
-               directory: Any = None, *, class_weight: Any = None,
+               directory: Any = None, *, monitor: str = "val_loss",
+               mode: str | None = None, class_weight: Any = None,
                loss_weights: Any = None, sampler: Any = None,
                combine: Any = None, batch_size: int = 32, epochs: int = 1000,
-               validation_split: float = .2, monitor: str = "val_loss",
-               mode: str | None = None, patience: int = 5, iterations: int = 1,
-               trials: int | None = None, enqueue: Any = None,
-               folds: Any = None, max_members: int | None = None,
-               callbacks: Any = None, max_seconds: float | None = None,
-               executor: Any = None, parallel: int | None = None,
-               verbose: Any = 0) -> None:
+               validation_split: float = .2, patience: int = 5,
+               iterations: int = 1, trials: int | None = None,
+               enqueue: Any = None, folds: Any = None,
+               max_members: int | None = None, callbacks: Any = None,
+               max_seconds: float | None = None, executor: Any = None,
+               parallel: int | None = None, verbose: Any = 0) -> None:
     """Keeps the parameters, which `fit` checks.
 
     Args:
@@ -346,6 +346,8 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
         after the data and the parameters: folds of a cross-validation share no
         networks, and the same `fit` resumes. None for a temporary folder that
         is removed with `search_`.
+      monitor: as in `EnsembleSearch`.
+      mode: as in `EnsembleSearch`.
       class_weight: dict from a label to a weight, or "balanced", as in
         scikit-learn. The weights are multiplied by `sample_weight`.
       loss_weights: as in `EnsembleSearch`.
@@ -354,8 +356,6 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
       batch_size: as in `EnsembleSearch.fit`.
       epochs: as in `EnsembleSearch.fit`.
       validation_split: as in `EnsembleSearch.fit`.
-      monitor: as in `EnsembleSearch.fit`.
-      mode: as in `EnsembleSearch.fit`.
       patience: as in `EnsembleSearch.fit`.
       iterations: as in `EnsembleSearch.fit`.
       trials: as in `EnsembleSearch.fit`.
@@ -370,12 +370,12 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
     """
     super().__init__(
         models, loss, metrics, optimizer, seed, directory,
-        loss_weights=loss_weights, sampler=sampler, combine=combine,
-        batch_size=batch_size, epochs=epochs, validation_split=validation_split,
-        monitor=monitor, mode=mode, patience=patience, iterations=iterations,
-        trials=trials, enqueue=enqueue, folds=folds, max_members=max_members,
-        callbacks=callbacks, max_seconds=max_seconds, executor=executor,
-        parallel=parallel, verbose=verbose)
+        monitor=monitor, mode=mode, loss_weights=loss_weights, sampler=sampler,
+        combine=combine, batch_size=batch_size, epochs=epochs,
+        validation_split=validation_split, patience=patience,
+        iterations=iterations, trials=trials, enqueue=enqueue, folds=folds,
+        max_members=max_members, callbacks=callbacks, max_seconds=max_seconds,
+        executor=executor, parallel=parallel, verbose=verbose)
     self.class_weight = class_weight
 
   def _read_labels(self, y):

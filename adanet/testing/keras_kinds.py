@@ -407,12 +407,12 @@ def _space(trial):
 TRIALS = Group({
     "space": _space,
     "drop": dense(lambda: L.Dropout(.2), size=3, activation="softmax"),
-}, _SPARSE, X, CLASSES, {"trials": 3, "monitor": "val_accuracy", "mode": "max"},
-               {"metrics": ["accuracy"]})
+}, _SPARSE, X, CLASSES, {"trials": 3}, {
+    "metrics": ["accuracy"], "monitor": "val_accuracy", "mode": "max"})
 AUC = Group({"auc": dense(size=1, activation="sigmoid")}, "binary_crossentropy",
-            X, (CLASSES > 0).astype("float32"), {
-                "monitor": "val_auc", "mode": "max", "folds": 2},
-            {"metrics": [keras.metrics.AUC(name="auc")]})
+            X, (CLASSES > 0).astype("float32"), {"folds": 2}, {
+                "metrics": [keras.metrics.AUC(name="auc")],
+                "monitor": "val_auc", "mode": "max"})
 
 
 class _Scaled(L.Layer):
