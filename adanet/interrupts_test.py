@@ -1,15 +1,20 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of Ctrl-C, in a program and at a Python that goes on."""
+"""Tests of Ctrl-C and wrong arguments, in a program and in a notebook."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import types
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
+from adanet import checks
 from adanet import interrupts
+from adanet import typed_json
 
 _PROGRAM = """
 from adanet import interrupts
@@ -24,7 +29,7 @@ def _press_ctrl_c():
   os.kill(os.getpid(), signal.SIGINT)
 
 
-class InterruptsTest(absltest.TestCase):
+class InterruptsTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -59,6 +64,31 @@ class InterruptsTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "^text$"), \
          interrupts.in_one_line("Stopped."):
       raise ValueError("text")
+
+  def test_wrong_argument(self):
+    ipython = types.SimpleNamespace(get_ipython=object)
+    with mock.patch.dict(sys.modules, IPython=ipython), \
+         self.assertRaises(ValueError) as caught, \
+         interrupts.in_one_line("Stopped."):
+      checks.check_count("epochs", 0)
+    self.assertEqual(
+        ["ValueError: epochs=0: expected an integer of at least 1."],
+        caught.exception._render_traceback_())
+    # %tb shows the traceback.
+    self.assertFalse(hasattr(caught.exception, "_render_traceback_"))
+
+  @parameterized.named_parameters(
+      ("not_in_ipython", None, lambda: checks.check_count("epochs", 0)),
+      ("error_of_another_module", object, lambda: json.loads("{")),
+      ("error_with_a_cause", object, lambda: typed_json.loads("{")),
+  )
+  def test_traceback_is_shown(self, get_ipython, fail):
+    ipython = get_ipython and types.SimpleNamespace(get_ipython=get_ipython)
+    with mock.patch.dict(sys.modules, IPython=ipython), \
+         self.assertRaises(ValueError) as caught, \
+         interrupts.errors_in_one_line():
+      fail()
+    self.assertFalse(hasattr(caught.exception, "_render_traceback_"))
 
 
 if __name__ == "__main__":

@@ -9,20 +9,41 @@ prints such a line, like lines of progress.
 
 import functools
 import sys
+from typing import Optional, TextIO
 
 from absl import logging
 
 DEBUG, INFO, WARNING = logging.DEBUG, logging.INFO, logging.WARNING
 
 
-def show(line: str) -> None:
-  """Prints a line on standard error, unless closed."""
-  if sys.stderr is None:  # With None, print() would write to stdout.
+def is_notebook() -> bool:
+  """Returns whether this is the kernel of a notebook."""
+  ipython = sys.modules.get("IPython")
+  return hasattr(ipython and ipython.get_ipython(), "kernel")
+
+
+def stream() -> Optional[TextIO]:
+  """Returns where lines go: standard error, or the output of a notebook's cell.
+
+  A notebook shows standard error on red ground, as errors.
+  """
+  return sys.stdout if is_notebook() else sys.stderr
+
+
+def print_line(line: str) -> None:
+  """Prints a line, unless the stream is closed."""
+  file = stream()
+  if file is None:  # With None, print() would write to stdout.
     return
   try:
-    print("adanet: " + line, file=sys.stderr, flush=True)
+    print(line, file=file, flush=True)
   except (OSError, ValueError):  # The reader has gone. Training goes on.
     pass
+
+
+def show(line: str) -> None:
+  """Prints a line that says that the line is of adanet."""
+  print_line("adanet: " + line)
 
 
 def log(level: int, message: str, *args: object) -> None:

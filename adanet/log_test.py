@@ -19,6 +19,11 @@ for _ in range(2):
   log.warn_once("once, %s", "a")
 print(len(logging.root.handlers))
 """
+_NOTEBOOK = """
+import types
+kernel = types.SimpleNamespace(kernel=None)
+sys.modules["IPython"] = types.SimpleNamespace(get_ipython=lambda: kernel)
+"""
 
 
 class LogTest(parameterized.TestCase):
@@ -32,11 +37,20 @@ class LogTest(parameterized.TestCase):
       ("logging.getLogger('absl').setLevel(logging.ERROR)", "", 0),
       ("sys.stderr = None", "", 0)], 2))
   def test_lines(self, first, shown, handlers):
+    self.assertEqual((shown, f"{handlers}\n"), self._run(first))
+
+  def test_lines_of_a_notebook_are_no_errors(self):
+    self.assertEqual(("", "adanet: 100 %\nadanet: once, a\n0\n"),
+                     self._run(_NOTEBOOK))
+
+  def _run(self, first):
+    """Returns what a program with a `first` line writes to stderr and stdout.
+    """
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, first], check=True, timeout=60,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         universal_newlines=True)
-    self.assertEqual((shown, f"{handlers}\n"), (done.stderr, done.stdout))
+    return done.stderr, done.stdout
 
 
 if __name__ == "__main__":

@@ -45,6 +45,25 @@ class StopFit(keras.callbacks.Callback):
 
 search.fit(x, y, iterations=9, callbacks=lambda: [StopFit()])
 """
+_FAILS = """
+def fail():
+  raise ValueError("text of a function")
+
+
+search.fit(x, y, epochs=0)
+"""
+_MISTAKES = (
+    "%tb",
+    "adanet.EnsembleSearch({}, 'mse')",
+    "search.fit(x, y[:-1])",
+    "adanet.EnsembleSearch({'fail': fail}, 'mse').fit(x, y)",
+)
+_WARNS = """
+from adanet import log
+
+log.warning("%s", "text of a warning")
+search.fit(x, y, epochs=5, verbose=2)
+"""
 _SIZE = re.compile(rb"IHDR(.{4})(.{4})", re.DOTALL)  # Of a PNG.
 
 
@@ -65,13 +84,13 @@ class NotebookTest(absltest.TestCase):
     self._folder = folder
 
   def _run(self, *sources):
-    """Runs cells; returns the outputs of each."""
+    """Runs cells; returns the outputs of each cell."""
     notebook = nbformat.v4.new_notebook(cells=[
         nbformat.v4.new_code_cell(source)
         for source in (_SETUP.format(self._folder),) + sources])
     nbclient.NotebookClient(
         notebook, timeout=_CELL_SECS, kernel_name="python3",
-        allow_error_names=["Interrupted"]).execute()
+        allow_error_names=["Interrupted", "ValueError"]).execute()
     return [cell.outputs for cell in notebook.cells[1:]]
 
   def _html(self, outputs):
@@ -129,15 +148,34 @@ class NotebookTest(absltest.TestCase):
          "again to resume."], stopped[-1].traceback)
     self.assertIn("<svg", self._html(resumed))
 
+  def test_lines_of_a_search_and_wrong_arguments(self):
+    program, _ = pages.programs("docs/leaderboard.rst")[0]
+    trained, warned, wrong, again, no_models, data, function = self._run(
+        program, _WARNS, _FAILS, *_MISTAKES)
+    for outputs, text in (
+        (trained, "ensemble of"), (warned, "adanet: text of a warning\n"),
+        (warned, "models, ")):
+      self.assertIn(text, self._text(outputs, "stdout"))
+      self.assertEmpty(self._text(outputs, "stderr"))
+    for outputs, start in (
+        (wrong, "ValueError: epochs=0: "), (no_models, "ValueError: models"),
+        (data, "ValueError: x has 1797 rows")):
+      self.assertLen(outputs[-1].traceback, 1)
+      self.assertStartsWith(outputs[-1].traceback[0], start)
+    for outputs, text in (
+        (again, "ensemble_search.py"), (function, "text of a function")):
+      self.assertIn(text, "\n".join(outputs[-1].traceback))
+      self.assertGreater(len(outputs[-1].traceback), 2)
+
   def test_stop_and_go_on(self):
     program, _ = pages.programs("docs/stopping.rst")[0]
     program = program[:program.index("search.train(")]
     _, stopped, after = self._run(program, _STOPPED, _GOES_ON)
     self.assertLen(stopped[-1].traceback, 1)
     self.assertIn("Stopped: step 5 of iteration 0 is saved",
-                  self._text(stopped, "stderr"))
+                  self._text(stopped, "stdout"))
     self.assertIn("Resumed from step 5 of iteration 0",
-                  self._text(after, "stderr"))
+                  self._text(after, "stdout"))
     self.assertIn("patience=1", self._text(after, "stdout"))
 
 

@@ -61,6 +61,7 @@ class EnsembleSearch:
   EnsembleSearch needs Keras 3 (TensorFlow 2.16 or later).
   """
 
+  @interrupts.errors_in_one_line()
   def __init__(self, models: arguments_lib.Models, loss: Any = None,
                metrics: Any = None, monitor: str = "val_loss",
                mode: str | None = None, optimizer: Any = None,
@@ -134,6 +135,7 @@ class EnsembleSearch:
     self._path = files.absolute_path(directory)
 
   @classmethod
+  @interrupts.errors_in_one_line()
   def load(cls, directory: Any, models: arguments_lib.Models, loss: Any = None,
            metrics: Any = None, optimizer: Any = None, sampler: Any = None,
            combine: Any = None) -> "EnsembleSearch":

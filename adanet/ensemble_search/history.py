@@ -19,7 +19,6 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from adanet import interrupts
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import files
@@ -433,7 +432,7 @@ class SearchDisplay:
     self._drawn: Any = None
     if verbose not in ("auto", 1):
       return
-    if interrupts.is_notebook():
+    if log.is_notebook():
       from adanet.console import page
       self._drawn = page.Cell()
     elif sys.stderr is not None and sys.stderr.isatty():
@@ -449,9 +448,8 @@ class SearchDisplay:
       return
     if self._live is not None:
       self._live.console.print(text, highlight=False, markup=False)
-    elif sys.stderr is not None:
-      with contextlib.suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+    else:
+      log.print_line(text)
 
   def begin(self, path: str, splits: list, functions: int) -> None:
     """Shows what will train."""

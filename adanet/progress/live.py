@@ -65,7 +65,7 @@ class LiveProgress:
     """Draws nothing yet.
 
     Args:
-      stream: a terminal, or the standard error of a notebook's cell.
+      stream: a terminal, or the output of a notebook's cell.
     """
     self._is_cell = not stream.isatty()
     self._console = _Console(

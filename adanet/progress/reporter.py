@@ -22,12 +22,10 @@ import contextlib
 import json
 import os
 import stat
-import sys
 import time
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, TextIO
 
 from absl import logging
-from adanet import interrupts
 from adanet import log as log_lib
 from adanet import messages
 from adanet import typed_json
@@ -160,7 +158,7 @@ def tell(event: events.Event) -> None:
 
 def _live(stream: TextIO) -> Optional[Any]:
   """Returns the module that draws as it goes; None if it cannot."""
-  if not stream.isatty() and not interrupts.is_notebook():
+  if not stream.isatty() and not log_lib.is_notebook():
     return None
   try:
     from adanet.progress import live  # pylint: disable=g-import-not-at-top
@@ -195,13 +193,13 @@ def reporter(
   """Yields a function that shows an event, until the end or an exception.
 
   Args:
-    stream: where to draw if it is a terminal; None for standard error.
+    stream: where to draw if it is a terminal; None for `log.stream`.
     log_step_count_steps: int, how many steps there are at least between two
       lines about progress. There are also at least 10 seconds between them.
       None for none of these lines.
     say: is called with each line if nothing is drawn.
   """
-  stream = sys.stderr if stream is None else stream
+  stream = log_lib.stream() if stream is None else stream
   pipe = _pipe()
   live = None if pipe else _live(stream)
   if live is not None:
