@@ -27,7 +27,7 @@ Rows with missing values are left out, and text is one-hot. Columns and numbers
 to predict are standardized by rows that each way trains on. Each way gets the
 first 80 % of the rows in a random order, as arrays, in batches of 32. The last
 20 % are the test. A network of `Model.fit` trains with the last fifth of its
-rows as `validation_data`, at most 1,000 epochs and
+rows as `validation_data`, as trials without folds do, at most 1,000 epochs and
 `EarlyStopping(patience=5, restore_best_weights=True)`.
 
 * nine: nine functions that build dense networks of three depths and three
@@ -299,17 +299,23 @@ class Task:
 
 
 def _search(task: Task, directory: str, models: int = 9, **fit: Any) -> Any:
-  """Returns the models of `EnsembleSearch`: the best trial, and the ensemble.
-
-  Without trials, or with folds, only the ensemble.
-  """
-  functions: Any = {"trial": task.make_trial} if "trials" in fit else {
-      name: functools.partial(task.make_dense, *size)
-      for name, size in list(_SIZES.items())[:models]}
   search = adanet.EnsembleSearch(
-      functions, task.loss, directory=directory, seed=task.seed)
+      {name: functools.partial(task.make_dense, *size)
+       for name, size in list(_SIZES.items())[:models]},
+      task.loss, directory=directory, seed=task.seed)
   search.fit(task.x, task.y, epochs=task.epochs, verbose=0, **fit)
-  if "trials" not in fit or "folds" in fit:
+  return [search.model.predict]
+
+
+def _search_trials(task: Task, directory: str, **folds: Any) -> Any:
+  """Returns the ensemble, without folds after the best trial."""
+  search = adanet.EnsembleSearch(
+      {"trial": task.make_trial}, task.loss, directory=directory,
+      seed=task.seed)
+  x, y, held_out = (task.x, task.y, None) if folds else task.divide()
+  search.fit(x, y, validation_data=held_out, trials=6, iterations=3,
+             epochs=task.epochs, verbose=0, **folds)
+  if folds:
     return [search.model.predict]
   best = search.history.rows()[1]["name"]
   return [search.network(best).predict, search.model.predict]
@@ -386,7 +392,6 @@ class _Way(NamedTuple):
   package: str = "adanet"
 
 
-_TRIALS = {"trials": 6, "iterations": 3}
 # The first row of a table is the measure of the others.
 _WAYS = {
     "nine": [
@@ -398,10 +403,10 @@ _WAYS = {
         _Way(["KerasTuner's Hyperband"], _hyperband, package="keras_tuner")],
     "trials": [
         _Way(["the best trial of a search", "the ensemble of the search"],
-             _search, _TRIALS, "optuna"),
-        _Way(["folds=5, finalists=5"], _search,
-             {**_TRIALS, "folds": 5, "finalists": 5}, "optuna"),
-        _Way(["folds=5, finalists=None"], _search, {**_TRIALS, "folds": 5},
+             _search_trials, package="optuna"),
+        _Way(["folds=5, finalists=5"], _search_trials,
+             {"folds": 5, "finalists": 5}, "optuna"),
+        _Way(["folds=5, finalists=None"], _search_trials, {"folds": 5},
              "optuna"),
         _Way(["Optuna's TPESampler"], _optuna, package="optuna"),
         _Way(["KerasTuner's BayesianOptimization"], _bayesian,
