@@ -64,6 +64,7 @@ import adanet
 from adanet import tf_compat
 from adanet.ensemble import selection
 import numpy as np
+from rich import box
 from rich import console
 from rich import table
 from sklearn import datasets
@@ -163,7 +164,8 @@ def _measure_side(is_search: bool, epochs: int) -> float:
 def _compare_cpu(turns: int, all_epochs: Any) -> table.Table:
   """Returns the table of the CPU seconds of both sides."""
   grid = table.Table("steps of each model", "EnsembleSearch, CPU s",
-                     "Model.fit at its best, CPU s", "ratio", "of each turn")
+                     "Model.fit at its best, CPU s", "ratio", "of each turn",
+                     box=box.MARKDOWN)
   for epochs in all_epochs:
     pairs = []
     for turn in range(turns):
@@ -439,7 +441,8 @@ def build_table(runs: Any) -> table.Table:
   """
   first = next(iter(runs.values()))
   tasks = list(dict.fromkeys(task for task, _ in first))
-  grid = table.Table("", *tasks, "loss", "worst", "CPU time", "CPU s", "runs")
+  grid = table.Table("", *tasks, "loss", "worst", "CPU time", "CPU s", "runs",
+                     box=box.MARKDOWN)
   for name, row in runs.items():
     losses, times = ({run: row[run][i] / first[run][i] for run in row}
                      for i in (0, 1))
