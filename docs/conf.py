@@ -26,6 +26,10 @@ nitpick_ignore_regex = [
 autoclass_content = "both"  # The arguments are in the docstring of __init__.
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
+# Of EnsembleSearch.fit, which has many arguments.
+napoleon_custom_sections = [
+    (name, "params_style") for name in (
+        "The data", "How a network trains", "How much of the search now")]
 napoleon_google_docstring = True
 napoleon_use_ivar = True
 napoleon_numpy_docstring = False

@@ -528,6 +528,23 @@ class EngineTest(parameterized.TestCase):
         loaded.history.monitor, loaded.history.mode,
         len(loaded.history.networks)))
 
+  def test_repr(self):
+    self.assertEqual("<EnsembleSearch nothing has trained yet>", repr(
+        ensemble_search.EnsembleSearch(MODELS, "mse")))
+    folder = self._copy()
+    search = ensemble_search.EnsembleSearch(MODELS, "mse", directory=folder)
+    self.assertRegex(repr(search), (
+        rf"^<EnsembleSearch '{folder}': 2 networks, ensemble of [12]: val_loss "
+        r"\d+\.\d+>$"))
+    os.remove(os.path.join(folder, "ensemble.json"))
+    self.assertRegex(repr(search), ": 2 networks, no ensemble yet>$")
+    with open(os.path.join(folder, "search.json"), "w") as file:
+      file.write("{")
+    self.assertRegex(repr(search), f"^<EnsembleSearch '{folder}': .*json.*>$")
+    self.assertRegex(repr(ensemble_search.EnsembleSearch(
+        MODELS, directory=self.create_tempdir().full_path)),
+                     "': nothing has trained yet>$")
+
   @parameterized.parameters("ensemble_search.json", "checkpoint")
   def test_old_directory(self, name):
     folder = self.create_tempdir().full_path

@@ -57,7 +57,6 @@ class EnsembleSearch:
   the last bit, regardless of the process and of the other networks.
 
   `directory` holds all results. After Ctrl-C, `fit` resumes from `directory`.
-
   EnsembleSearch needs Keras 3 (TensorFlow 2.16 or later).
   """
 
@@ -178,12 +177,12 @@ class EnsembleSearch:
 
   @interrupts.in_one_line("Stopped. All training so far is saved: call fit "
                           "again to resume.")
-  def fit(self, x: Any, y: Any = None, *, batch_size: int = 32,
-          epochs: int = 1000, validation_data: Any = None,
-          validation_split: float = .2, sample_weight: Any = None,
-          class_weight: Any = None, patience: int = 5, iterations: int = 1,
-          trials: int | None = None, enqueue: Any = None, folds: Any = None,
-          max_members: int | None = None, callbacks: Any = None,
+  def fit(self, x: Any, y: Any = None, *, validation_data: Any = None,
+          validation_split: float = .2, folds: Any = None,
+          sample_weight: Any = None, class_weight: Any = None,
+          batch_size: int = 32, epochs: int = 1000, patience: int = 5,
+          callbacks: Any = None, iterations: int = 1, trials: int | None = None,
+          enqueue: Any = None, max_members: int | None = None,
           max_seconds: float | None = None, executor: Any = None,
           parallel: int | None = None, verbose: Any = "auto"
          ) -> "EnsembleSearch":
@@ -191,11 +190,9 @@ class EnsembleSearch:
 
     A later call continues the search in `directory`: the call trains additional
     `iterations` and functions that `models` has more than before, and resumes
-    after Ctrl-C. All arguments must be the same as before except `epochs`,
-    `patience`, `iterations`, `trials`, `max_members`, `callbacks` and the
-    limits of this call.
+    after Ctrl-C. The data and `batch_size` must be the same as before.
 
-    Args:
+    The data:
       x: the inputs: an array, a nested structure of arrays, or a data frame. A
         frame of numbers alone is one array; any other frame is the dict of its
         columns that `adanet.columns` returns, which serves the model, too. Or a
@@ -204,27 +201,11 @@ class EnsembleSearch:
         these or a generator.
       y: the labels: numbers, in the same kinds of structures as `x`. None where
         `x` contains the labels.
-      batch_size: int, the rows of a step; the last step of an epoch may have
-        fewer. Ignored for a dataset.
-      epochs: int, the maximum number of epochs of a network.
       validation_data: tuple `(x, y)` or `(x, y, sample_weight)` of held-out
         data, or a dataset.
       validation_split: float between 0 and 1, the fraction of the rows to hold
         out where `validation_data` is None. `seed` picks the rows at random;
         Keras takes the last rows, which are whole classes of sorted data.
-      sample_weight: array, the weight of each row in the loss, also of held-out
-        rows; or a structure of arrays like `y`.
-      class_weight: dict from class to weight, for models with one output. The
-        weights also apply to the loss of held-out rows without sample weights.
-      patience: int, the number of epochs without improvement after which a
-        network stops.
-      iterations: int, how many times to train all models, over all calls. The
-        ensemble is selected from the networks of all iterations.
-      trials: int, how many trials of each function that takes a trial to
-        propose in an iteration, from the results of all earlier iterations; a
-        sampler may have fewer. None without such functions.
-      enqueue: dict from a function to a list of dicts of hyperparameters, which
-        the next new trials have, once: `{"dense": [{"width_0": 64}]}`.
       folds: int, the number of parts to divide the rows of arrays into, with
         equally many rows of a class in each part. Each function then trains one
         network per part on the remaining rows, with the part as held-out data.
@@ -233,18 +214,35 @@ class EnsembleSearch:
         rows that train and of held-out rows, as the splitters of scikit-learn
         give them: `folds=GroupKFold(5).split(x, y, groups)`. A row that no pair
         holds out does not count, and a row that two pairs hold out counts
-        twice. `validation_split` is ignored. None for one held-out part:
-        `validation_data` or `validation_split`.
-      max_members: int, the maximum number of networks in the ensemble (with
-        folds: of functions), which bounds the cost of serving. None for no
-        limit.
+        twice. `validation_split` is ignored. None for a single held-out part.
+      sample_weight: array, the weight of each row in the loss, also of held-out
+        rows; or a structure of arrays like `y`.
+      class_weight: dict from class to weight, for models with one output. The
+        weights also apply to the loss of held-out rows without sample weights.
+
+    How a network trains:
+      batch_size: int, the rows of a step; the last step of an epoch may have
+        fewer. Ignored for a dataset.
+      epochs: int, the maximum number of epochs of a network.
+      patience: int, the number of epochs without improvement after which a
+        network stops.
       callbacks: function that returns a list of new `keras.callbacks.Callback`
         objects for a network. The function may take the network's name. Hooks
         of batches are an error. None for no callbacks.
-      max_seconds: float, the maximum time in seconds that this call trains;
-        None for no limit. A network that has not ended then is in the ensemble
-        with its best epoch so far, and the next call trains it on. Selecting
-        the ensemble may take a tenth more.
+
+    How much of the search now:
+      iterations: int, how many times to train all models, over all calls. The
+        ensemble is selected from the networks of all iterations.
+      trials: int, how many trials of each function that takes a trial to
+        propose in an iteration, from the results of all earlier iterations; a
+        sampler may have fewer. None without such functions.
+      enqueue: dict from a function to a list of dicts of hyperparameters, which
+        the next new trials have, once: `{"dense": [{"width_0": 64}]}`.
+      max_members: int, the maximum number of networks (with folds: functions)
+        in the ensemble, which bounds the cost of serving. None for no limit.
+      max_seconds: float, the maximum seconds that this call trains, or None. A
+        network that has not ended then is in the ensemble with its best epoch
+        so far, and the next call trains it on. Selecting may take 10 % more.
       executor: `concurrent.futures.Executor`, or Dask's `Client`, whose workers
         train the networks, with the same results. None for threads of this
         process.
@@ -269,9 +267,8 @@ class EnsembleSearch:
       ModuleNotFoundError: a function takes a trial, and Optuna is missing.
       RuntimeError: a worker of `executor` died.
       KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
-        A program that does not catch KeyboardInterrupt, and the cell of a
-        notebook, end with one line and without a traceback. The exit status of
-        the program is 130.
+        A program that does not catch KeyboardInterrupt ends with one line and
+        the exit status 130, and the cell of a notebook with one line.
     """
     batch_size = checks.check_count("batch_size", batch_size)
     epochs = checks.check_count("epochs", epochs)
@@ -436,6 +433,9 @@ class EnsembleSearch:
   def plot(self, path: Any = None) -> Any:
     """Draws the search. See `SearchHistory.plot`."""
     return self.history.plot(path)
+
+  def __repr__(self) -> str:
+    return f"<EnsembleSearch {history_lib.describe(vars(self).get('_path'))}>"
 
   def _repr_html_(self) -> str | None:
     """Shows the search in a notebook; None makes the notebook show the text."""

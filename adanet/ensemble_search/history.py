@@ -201,6 +201,22 @@ class SearchHistory(NamedTuple):
     return [{"name": row["name"], self.monitor: row[self.monitor],
              "weight": row["weight"], **row} for row in rows]
 
+  def summary(self) -> str:
+    """Returns in a line what has trained, and the value of the ensemble."""
+    states = {
+        "failed": sum(network.ended.startswith("failed: ")
+                      for network in self.networks),
+        "unfinished": sum(network.ended in ("", files.TIME)
+                          for network in self.networks)}
+    text = ", ".join(
+        f"{number} {state}" for state, number in states.items() if number)
+    size = sum(bool(member.weight) for member in self.members)
+    return messages.count(len(self.networks), "network") + (
+        f" ({text})" if text else "") + ", " + (
+            f"ensemble of {size}: {self.monitor} "
+            f"{_format_number(self.ensemble[self.monitor])}"
+            if self.ensemble else "no ensemble yet")
+
   def place(self, values: dict[str, float]) -> tuple:
     """Returns a key that sorts the best values first, and NaN last."""
     cost = files.Monitor(self.monitor, self.mode).cost(values)
@@ -406,6 +422,22 @@ def read(path: str) -> SearchHistory:
   return SearchHistory(
       path, tuple(networks.values()), tuple(members), ensemble["values"],
       *directory.monitor())
+
+
+def describe(path: str | None) -> str:
+  """Returns in a line what a directory has; never an error.
+
+  Args:
+    path: str, the directory of a search; None before the search has one.
+  """
+  if path is None:
+    return "nothing has trained yet"
+  try:
+    text = ("nothing has trained yet" if files.Directory(path).read() is None
+            else read(path).summary())
+  except Exception as error:
+    text = messages.one_line(error)
+  return f"{path!r}: {text}"
 
 
 def _format_number(value):

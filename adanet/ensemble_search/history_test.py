@@ -74,6 +74,17 @@ class HistoryTest(parameterized.TestCase):
                      [row["name"] for row in search_history.rows()])
     self.assertNotIn("tensorflow", sys.modules)
 
+  def test_summary(self):
+    self.assertEqual(
+        "3 networks (1 unfinished), ensemble of 1: val_loss 0.5",
+        history.read(self._path).summary())
+    folder = files.Directory(self._path).folder(_KEYS[1])
+    record = folder.read_record()
+    record.fail("NaN")
+    folder.write_record(record)
+    self.assertIn(
+        " (1 failed, 1 unfinished), ", history.describe(self._path))
+
   def test_report(self):
     lines = self._report().splitlines()
     self.assertRegex(lines[0], "^name +val_loss +weight +val_accuracy")
