@@ -4,6 +4,7 @@
 
 import json
 import os
+import sys
 
 from adanet.distributed import placement
 from adanet.distributed import plan as plan_lib
@@ -33,6 +34,23 @@ def _digits():
               kind, json.dumps(dict(record, version=report["version"])))
           for record in report[key])
       for key, kind in kinds.items()})
+
+
+def _search():
+  """Returns the history of a search of three Keras models on the digits."""
+  # The module needs Python 3.10.
+  # pylint: disable-next=g-import-not-at-top
+  from adanet.ensemble_search import history
+  path = runfiles.Create().Rlocation("adanet/docs/search.json")
+  with open(path, encoding="utf-8") as f:
+    report = json.load(f)
+  networks = {network["name"]: history.NetworkHistory(**network)
+              for network in report["networks"]}
+  members = [history.MemberHistory(**dict(member, networks=tuple(
+      networks[name] for name in member["networks"])))
+             for member in report["members"]]
+  return history.SearchHistory(
+      "search", tuple(networks.values()), tuple(members), report["ensemble"])
 
 
 def draw_all(folder):
@@ -78,4 +96,6 @@ def draw_all(folder):
     with open(os.path.join(folder, name + ".svg"), "wb") as f:
       plan_picture.write(plans, f, "svg")
   histories.search().picture(os.path.join(folder, "report.svg"))
+  if sys.version_info >= (3, 10):
+    _search().picture(os.path.join(folder, "search.svg"))
   _digits().picture(os.path.join(folder, "digits.svg"))
