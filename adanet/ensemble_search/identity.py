@@ -12,11 +12,11 @@ import contextlib
 import hashlib
 import json
 import marshal
-import re
 import types
 from typing import Any
 import warnings
 
+from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 import numpy as np
@@ -30,6 +30,11 @@ LIBRARIES = ("keras", "numpy", "tensorflow")
 _WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
               "TorchModuleWrapper", "Discretization", "IntegerLookup",
               "Normalization", "StringLookup", "TextVectorization")
+
+# Keys of the config of a model, which `_describe_layers` describes, or which
+# are known after the first call.
+_OF_MODELS = ("layers", "input_layers", "output_layers", "build_input_shape")
+_LONG = 300  # Characters of a list of values that is described by a digest.
 
 
 @contextlib.contextmanager
@@ -102,19 +107,175 @@ def digest_argument(value: Any) -> str:
 
 
 def digest_model(model: Any) -> str:
-  """Returns a digest of the architecture of a new model, built or not."""
-  places = {}
+  """Returns a digest of `describe_model`."""
+  return hashlib.sha256(json.dumps(
+      describe_model(model), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def describe_model(model: Any) -> dict[str, Any]:
+  """Returns what a compiled model is, as JSON.
+
+  The description of a new model is the same in another program, built or not.
+  Names of layers and outputs do not count. Weights and metrics are left out, as
+  is everything inside a user's class without a config.
+
+  Returns:
+    A dict with the architecture ("model"), and with the loss, its weights and
+    the optimizer ("compile").
+  """
+  config = _config_of(model)
+  places = _places_of_layers(config.get("config"))
   try:
-    with without_warnings():
-      content = json.loads(model.to_json()).get("config")
-    config, places = config_text(content), _places_of_layers(content)
-  except Exception:  # A class without a config.  # pylint: disable=broad-except
-    config = ""
-  compiled = text_of([_by_place(getattr(model, "loss", None), places),
-                      model.optimizer])
-  return hashlib.sha256(
-      f"{type(model).__name__} {config} {compiled}".encode()
-  ).hexdigest()[:16]
+    weights = to_config(model.get_compile_config().get("loss_weights"))
+  except Exception:  # Of a user's object.  # pylint: disable=broad-except
+    weights = None
+  return {"model": _describe(config, {}), "compile": {
+      "loss": describe_loss(_by_place(getattr(model, "loss", None), places)),
+      "loss_weights": _describe(_by_place(weights, places), {}),
+      "optimizer": _describe_optimizer(model.optimizer)}}
+
+
+def find_difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+  """Returns the first difference of two models in words; "" if they are equal.
+
+  `before` and `now` are results of `describe_model`.
+  """
+  differences = list(_differences(before["model"], now["model"]))
+  policies = [texts for path, *texts in differences if path[-1:] == ("dtype",)]
+  # The policy of a program changes all layers.
+  if len(policies) > 1 and all(texts == policies[0] for texts in policies) and (
+      differences[0][0][-1] == "dtype"):
+    return _difference_text(("dtype",), *policies[0])
+  return next((_difference_text(*difference) for difference in differences),
+              compile_difference(before, now))
+
+
+def compile_difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+  """Returns in words what two models are compiled with otherwise, or ""."""
+  return next((_difference_text(*difference) for difference in _differences(
+      before["compile"], now["compile"])), "")
+
+
+def _differences(before, now, path=()):
+  """Yields the path, the value before and the value now of each difference.
+
+  A path has keys of dicts, and words for each layer and input of a model.
+  """
+  if isinstance(before, dict) and isinstance(now, dict) and (
+      before.get("class_name") == now.get("class_name")):
+    for key in dict.fromkeys([*before, *now]):
+      yield from _differences(before.get(key), now.get(key), (*path, key))
+  elif path[-1:] in (("layers",), ("inputs",)) and (
+      isinstance(before, list) and isinstance(now, list) and
+      len(before) == len(now)):
+    for i, (old, new) in enumerate(zip(before, now)):
+      part, kind = f"{path[-1][:-1]} {i + 1}", old["class_name"]
+      if path[-1] == "layers" and kind == new["class_name"]:
+        part += f" ({kind})"
+      yield from _differences(old, new, (*path[:-1], part))
+  elif json.dumps(before) != json.dumps(now):  # NaN does not equal NaN.
+    yield path, before, now
+
+
+def _difference_text(path, before, now):
+  """Returns a difference in words."""
+  *where, last = path or ("model",)
+  texts = [_value_text(before), _value_text(now)]
+  if texts[0] == texts[1]:
+    texts = [repr(before), repr(now)]
+  if last == "layers":
+    last = ""
+    texts = [messages.count(len(before), "layer"), str(len(now))]
+  elif last == "model" or last.startswith("layer "):
+    last += " is "
+  else:
+    last = "dtype policy " if last == "dtype" else f"{last} "
+  old, new = (messages.shorten(text, 80) for text in texts)
+  return ", ".join(where) + ": " * bool(where) + (
+      f"{last}{old} before, {new} now")
+
+
+def _value_text(value):
+  """Returns a short text of a part of a description."""
+  if isinstance(value, dict):
+    return value.get("class_name") or "{%s}" % ", ".join(
+        f"{key}: {_value_text(part)}" for key, part in value.items())
+  if isinstance(value, list):
+    return "[%s]" % ", ".join(map(_value_text, value))
+  # A learning rate of .001 is .0010000000474974513 in its variable.
+  return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def _config_of(layer):
+  """Returns the class of a layer or model, and its config if there is one."""
+  kind = type(layer)
+  config = {"class_name": kind.__name__}
+  try:
+    config["config"] = to_config(layer.get_config())
+  except Exception:  # Of a user's class.  # pylint: disable=broad-except
+    # A layer of Keras's model may have no config.
+    if isinstance(layer, keras.Model) and kind.__module__.split(
+        ".")[0] == "keras":
+      config["config"] = {"layers": list(map(_config_of, layer.layers))}
+  return config
+
+
+def describe_loss(loss: Any) -> Any:
+  """Returns a loss, or nested losses, as JSON.
+
+  "mse" is the same as `keras.losses.MeanSquaredError()`.
+  """
+  if isinstance(loss, dict) and "class_name" not in loss:
+    return {name: describe_loss(part) for name, part in loss.items()}
+  if isinstance(loss, (list, tuple)):
+    return list(map(describe_loss, loss))
+  try:
+    loss = keras.losses.get(loss)
+  except Exception:  # Of a user's object.  # pylint: disable=broad-except
+    pass
+  if isinstance(loss, types.FunctionType):
+    loss = _loss_of_function(loss)
+  if not isinstance(loss, keras.losses.Loss):
+    return loss if isinstance(loss, _SIMPLE) else _name_of(loss)
+  # Losses of Keras leave options out of their configs. An automatic name counts
+  # the losses of the program.
+  options = {"dtype": getattr(loss, "dtype", None)}
+  for key, value in vars(loss).items():
+    if key not in ("name", "fn", "_dtype", "_dtype_policy"):
+      options.update(value if key == "_fn_kwargs" else {key: value})
+  return {"class_name": type(loss).__name__, **{
+      key: value if isinstance(value, _SIMPLE) else text_of(value, _name_of)
+      for key, value in options.items()}}
+
+
+def _loss_of_function(function):
+  """Returns Keras's loss of a function of Keras, or another function itself."""
+  for kind in vars(keras.losses).values():
+    if isinstance(kind, type) and issubclass(kind, keras.losses.Loss):
+      loss = kind()
+      if getattr(loss, "fn", None) is function:
+        return loss
+  return function
+
+
+def _name_of(value):
+  """Returns the name of a function or class, wherever it is defined."""
+  return getattr(value, "__name__", type(value).__name__)
+
+
+def _describe_optimizer(optimizer):
+  """Describes an optimizer without what the dtype policy of its model adds."""
+  try:
+    described = _describe(to_config(optimizer), {})
+  except Exception:  # Of a user's schedule.  # pylint: disable=broad-except
+    return {"class_name": type(optimizer).__name__}
+  if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+    inner = described["inner_optimizer"]
+    default = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
+    if described == {
+        **_describe(to_config(default), {}), "inner_optimizer": inner}:
+      return inner
+  return described
 
 
 def config_of_keras(model: Any) -> str | None:
@@ -128,7 +289,14 @@ def config_of_keras(model: Any) -> str | None:
     config = to_config(model)
   except Exception:  # Of a user's object.  # pylint: disable=broad-except
     return None
-  return config_text(config) if _is_of_keras(config) else None
+  if not _is_of_keras(config):
+    return None
+  places = _places_of_layers(config["config"])
+  compiled = {
+      name: _by_place(argument, places)
+      for name, argument in config.get("compile_config", {}).items()}
+  return json.dumps([describe_model(model), _describe(compiled, {})],
+                    sort_keys=True)
 
 
 def _is_of_keras(config):
@@ -151,49 +319,96 @@ def _is_of_keras(config):
 def config_text(config: Any) -> str:
   """Returns a text of a config that is the same in another program.
 
-  Keras numbers automatic names by all layers that the program has built. So
-  names lose their numbers, and where a config refers to a layer by name, the
-  text has the place of the layer. Built shapes, and the lines of a lambda, are
-  left out.
+  Keras numbers automatic names by all layers that the program has built, and
+  another program imports what is in `__main__` here. So names of objects and of
+  modules are left out, and where a config refers to a layer by name, the text
+  has the place of the layer. Built shapes, and the lines of a lambda, are left
+  out.
   """
-  return json.dumps(_describe_config(config, {}, True), sort_keys=True)
+  return json.dumps(_describe(config, {}), sort_keys=True)
 
 
-def _describe_config(part, places, is_object):
+def _describe(part, places):
   """Returns a part of a config, as described in `config_text`.
 
   Args:
     part: value of the config.
     places: dict from the name of a layer of the enclosing model to its place.
-    is_object: bool, whether the part is the config of an object, so that its
-      `name` is the object's.
   """
   if isinstance(part, list):
-    return [_describe_config(value, places, False) for value in part]
+    text = json.dumps(part)
+    return [_describe(value, places) for value in part] if (
+        len(text) < _LONG or "{" in text) else (
+            f"{len(part)} values {_short_digest(text)}")
   if not isinstance(part, dict):
     return part
-  kind = part.get("class_name")
-  if kind == "__lambda__":
-    code, *others = part["config"].get("value") or part["config"].values()
-    return [_code_text(marshal.loads(base64.b64decode(code))), others]
+  kind, config = part.get("class_name"), part.get("config")
+  if kind is None:
+    return {key: _describe(value, places) for key, value in part.items()}
   if kind == "__keras_tensor__":
-    return _describe_references(part["config"], places)
-  places = _places_of_layers(part) or places
-  outputs = _places_of_layers(part.get("config"))
-  described = {}
-  for key, value in part.items():
-    if key == "name" and (is_object or kind) and isinstance(value, str):
-      described[key] = re.sub(r"_\d+$", "", value)
-    elif key in ("input_layers", "output_layers"):
-      described[key] = _describe_references(value, places)
-    elif key == "compile_config" and isinstance(value, dict):
-      described[key] = {
-          name: _describe_config(_by_place(argument, outputs), places, False)
-          for name, argument in value.items()}
-    elif key != "build_config":
-      described[key] = _describe_config(
-          value, places, key == "config" and kind is not None)
+    return _describe_references(config["keras_history"], places)
+  if kind == "__lambda__":
+    code, *others = config.get("value") or config.values()
+    return "lambda " + _short_digest(repr(others) + _code_text(
+        marshal.loads(base64.b64decode(code))))
+  if kind == "DTypePolicy":
+    return config["name"]
+  if kind == "function" or config is None:
+    return config or {"class_name": kind}
+  if not isinstance(config, dict):
+    return {"class_name": kind, "config": _describe(config, places)}
+  is_model = _is_model(config)
+  described = {"class_name": kind}
+  for key, value in config.items():
+    if not (key == "name" and isinstance(value, str) or
+            is_model and key in _OF_MODELS):
+      described[key] = _describe(value, places)
+  return {**described, **_describe_layers(config)} if is_model else described
+
+
+def _is_model(config):
+  """Returns whether a config has layers."""
+  layers = config.get("layers") if isinstance(config, dict) else None
+  return isinstance(layers, list) and all(
+      isinstance(layer, dict) and "class_name" in layer for layer in layers)
+
+
+def _is_input(layer):
+  return layer["class_name"] == "InputLayer"
+
+
+def _describe_layers(config):
+  """Describes the inputs, the layers and the outputs of a model.
+
+  The Input of a Sequential is left out: its shape is that of the data.
+  """
+  places, described = _places_of_layers(config), {}
+  if "input_layers" in config:
+    inputs = _describe_references(config["input_layers"], {
+        layer["config"]["name"]: _describe(layer, {})
+        for layer in config["layers"] if _is_input(layer)})
+    described["inputs"] = [inputs] if "class_name" in inputs else inputs
+  described["layers"] = []
+  for layer in config["layers"]:
+    if not _is_input(layer):
+      described["layers"].append(_describe(layer, {}))
+      if "inbound_nodes" in layer:
+        described["layers"][-1]["takes"] = [
+            _describe_call(node, places) for node in layer["inbound_nodes"]]
+  if "output_layers" in config:
+    described["outputs"] = _describe_references(
+        config["output_layers"], places)
   return described
+
+
+def _describe_call(node, places):
+  """Describes the arguments of a call of a layer, most often a tensor."""
+  arguments = [_describe(value, places) for value in node["args"]]
+  options = {name: _describe(value, places)
+             for name, value in node["kwargs"].items() if value is not None}
+  if options:
+    arguments.append(options)
+  return arguments[0] if len(arguments) == 1 else arguments
 
 
 def _describe_references(part, places):
@@ -203,9 +418,13 @@ def _describe_references(part, places):
             for key, value in part.items()}
   if not isinstance(part, list):
     return part
-  if len(part) == 3 and isinstance(part[0], str):
-    return [places.get(part[0], part[0]), *part[1:]]
-  return [_describe_references(value, places) for value in part]
+  if len(part) != 3 or not isinstance(part[0], str):
+    return [_describe_references(value, places) for value in part]
+  name, node, tensor = part
+  place = places.get(name, name)
+  return (place + f" call {node + 1}" * (node > 0) +
+          f" output {tensor + 1}" * (tensor > 0)
+          if isinstance(place, str) else place)
 
 
 def _places_of_layers(config):
@@ -213,13 +432,15 @@ def _places_of_layers(config):
 
   Returns {} for the config of anything else.
   """
-  layers = config.get("layers") if isinstance(config, dict) else None
-  if not isinstance(layers, list) or not all(
-      isinstance(layer, dict) and isinstance(layer.get("config"), dict)
-      for layer in layers):
+  if not _is_model(config):
     return {}
-  return {layer["config"].get("name"): f"layer {i}"
-          for i, layer in enumerate(layers)}
+  inputs = [name for name in keras.tree.flatten(config.get("input_layers", []))
+            if isinstance(name, str)]
+  layers = [layer.get("config", {}).get("name") for layer in config["layers"]
+            if not _is_input(layer)]
+  return {name: f"{noun} {i + 1}"
+          for noun, names in (("input", inputs), ("layer", layers))
+          for i, name in enumerate(names)}
 
 
 def _by_place(argument, places):
@@ -236,6 +457,10 @@ def _code_text(code):
                for value in code.co_consts]
   return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars,
                constants))
+
+
+def _short_digest(text):
+  return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def digest_code(function: Any) -> str:
