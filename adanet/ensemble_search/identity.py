@@ -106,10 +106,15 @@ def digest_argument(value: Any) -> str:
   return f"{name} {digest}"
 
 
+def digest_json(value: Any) -> str:
+  """Returns a digest of a value of JSON."""
+  return hashlib.sha256(
+      json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def digest_model(model: Any) -> str:
   """Returns a digest of `describe_model`."""
-  return hashlib.sha256(json.dumps(
-      describe_model(model), sort_keys=True).encode()).hexdigest()[:16]
+  return digest_json(describe_model(model))
 
 
 def describe_model(model: Any) -> dict[str, Any]:
