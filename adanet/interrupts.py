@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C ends a program or the cell of a notebook without a traceback.
 
-In IPython, so does an error of adanet's about an argument.
+In IPython, so does an error of adanet's about an argument. SIGTERM, by which
+Kubernetes and Slurm end a program, is as Ctrl-C.
 """
 
 import contextlib
+import multiprocessing
+import signal
 import sys
+import threading
 import traceback
 from typing import Iterator, List
 
@@ -23,14 +27,19 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ProgramInterrupted(KeyboardInterrupt, SystemExit):
-  """Ctrl-C in a program.
+  """Ctrl-C or SIGTERM in a program.
 
   Ends the program without a traceback, with the exit status of a shell. A
   program may catch the error as any `KeyboardInterrupt`.
   """
 
-  def __init__(self) -> None:
-    SystemExit.__init__(self, 128 + 2)  # That of SIGINT.
+  def __init__(self, number: int = signal.SIGINT) -> None:
+    """Takes the number of the signal."""
+    SystemExit.__init__(self, 128 + number)
+
+
+class _Terminated(KeyboardInterrupt):
+  """SIGTERM in a program."""
 
 
 def is_interactive() -> bool:
@@ -72,17 +81,43 @@ def _show_once_in_one_line(error):
   setattr(error, _RENDER, render)
 
 
+def _raise_terminated(number, unused_frame):
+  signal.signal(number, signal.SIG_IGN)  # A second signal would end the saving.
+  raise _Terminated
+
+
+@contextlib.contextmanager
+def _handling_sigterm() -> Iterator[None]:
+  """Raises a `KeyboardInterrupt` at SIGTERM, which would kill the program.
+
+  A program with a handler of its own, an interactive Python and the worker of a
+  pool stay as they are.
+  """
+  if (threading.current_thread() is not threading.main_thread() or
+      multiprocessing.current_process().name != "MainProcess" or
+      is_interactive() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL):
+    yield
+    return
+  signal.signal(signal.SIGTERM, _raise_terminated)
+  try:
+    yield
+  finally:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def in_one_line(message: str) -> Iterator[None]:
   """Shows a message in place of the traceback of a `KeyboardInterrupt`.
 
-  Errors are shown as in `errors_in_one_line`.
+  SIGTERM is as Ctrl-C, with an exit status of its own. Errors are shown as in
+  `errors_in_one_line`.
   """
   try:
-    with errors_in_one_line():
+    with errors_in_one_line(), _handling_sigterm():
       yield
-  except KeyboardInterrupt:
+  except KeyboardInterrupt as error:
     if is_interactive():
       raise Interrupted(message) from None
     log.warning("%s", message)
-    raise ProgramInterrupted from None
+    raise ProgramInterrupted(signal.SIGTERM if isinstance(
+        error, _Terminated) else signal.SIGINT) from None

@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of Ctrl-C and wrong arguments, in a program and in a notebook."""
+"""Tests of Ctrl-C, SIGTERM and wrong arguments, in a program and a notebook."""
 
 import json
 import os
@@ -22,6 +22,23 @@ with interrupts.in_one_line("Stopped at 100 %."):
   raise KeyboardInterrupt
 print("not reached")
 """
+_TERMINATED = """
+import os, signal, sys
+from adanet import interrupts
+with interrupts.in_one_line("Stopped."):
+  try:
+    os.kill(os.getpid(), signal.SIGTERM)
+  finally:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("saved", flush=True)
+"""
+_OWN_HANDLER = """
+import os, signal
+from adanet import interrupts
+signal.signal(signal.SIGTERM, lambda *_: print("own"))
+with interrupts.in_one_line("Stopped."):
+  os.kill(os.getpid(), signal.SIGTERM)
+"""
 
 
 @interrupts.in_one_line("Stopped.")
@@ -37,13 +54,29 @@ class InterruptsTest(parameterized.TestCase):
     self.addCleanup(signal.signal, signal.SIGINT, signal.signal(
         signal.SIGINT, signal.default_int_handler))
 
-  def test_program(self):
+  def _run(self, program):
     done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM], check=False, timeout=60,
+        [sys.executable, "-c", program], check=False, timeout=60,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         universal_newlines=True)
+    return done.stderr, done.stdout, done.returncode
+
+  def test_program(self):
     self.assertEqual(("adanet: Stopped at 100 %.\n", "", 130),
-                     (done.stderr, done.stdout, done.returncode))
+                     self._run(_PROGRAM))
+
+  def test_sigterm(self):
+    """A second signal does not disturb what is saved."""
+    self.assertEqual(("adanet: Stopped.\n", "saved\n", 143),
+                     self._run(_TERMINATED))
+
+  def test_own_handler_of_sigterm(self):
+    self.assertEqual(("", "own\n", 0), self._run(_OWN_HANDLER))
+
+  def test_sigterm_afterwards(self):
+    with interrupts.in_one_line("Stopped."):
+      self.assertNotEqual(signal.SIG_DFL, signal.getsignal(signal.SIGTERM))
+    self.assertEqual(signal.SIG_DFL, signal.getsignal(signal.SIGTERM))
 
   def test_program_that_catches_it(self):
     with self.assertLogs(level="WARNING") as logs, \
