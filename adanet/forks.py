@@ -85,3 +85,16 @@ def check_executor(executor: Any) -> Any:
         f"executor: the workers of this {kind} import the program's main "
         f"module, and {path!r} is no file. Put the program into a file.")
   return executor
+
+
+def renew_executor(executor: Any) -> Any:
+  """Returns an executor of loky in place of a broken one; None for others.
+
+  A reusable executor of loky whose worker died has to be asked for anew.
+  """
+  kind = type(executor)
+  if not hasattr(kind, "get_reusable_executor"):
+    return None
+  options = getattr(sys.modules[kind.__module__], "_executor_kwargs", None)
+  return kind.get_reusable_executor(
+      getattr(executor, "_max_workers", None), **options or {})[0]

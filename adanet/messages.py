@@ -36,7 +36,17 @@ def one_line(error: BaseException) -> str:
   text = re.split(r"\[\[\{\{node| \[Op:", text)[0]
   text = re.sub(r"\x1b\[\d*m|\{\{function_node [^}]*\}\}", "", text)
   text = " ".join(text.split())
+  # Keras's reason stands between the layer and the arguments of the call.
+  text = re.sub(r"^Exception encountered when calling (.+?)\. (.*?) ?"
+                r"Arguments received by \1:.*", r"\2 (in \1)", text)
   return shorten(text or type(error).__name__, _MAX_ERROR)
+
+
+def with_type(error: BaseException) -> str:
+  """Returns the class of an error, and its text in one line if it has a text.
+  """
+  name, text = type(error).__name__, one_line(error)
+  return name if text == name else f"{name}: {text}"
 
 
 def list_names(names: Iterable[Any], most: int = 3) -> str:

@@ -28,6 +28,10 @@ class MessagesTest(parameterized.TestCase):
       (ValueError(), "ValueError"),
       (ValueError("Detected at node a\n\nb\n\nwrong [[{{node c}}]]"), "wrong"),
       (ValueError("{{function_node a_device_/job:b}} c [Op:Mul]"), "c"),
+      (ValueError(
+          "Exception encountered when calling Crash.call().\n\n\x1b[1mNo "
+          "memory.\x1b[0m\n\nArguments received by Crash.call():\n  • x=1"),
+       "No memory. (in Crash.call())"),
       (ValueError("c" * 9999), "c" * 2000 + "..."))
   def test_one_line(self, error, text):
     self.assertEqual(text, messages.one_line(error))

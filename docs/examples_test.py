@@ -128,7 +128,7 @@ class ExamplesTest(parameterized.TestCase):
 
   def test_finds_the_examples(self):
     self.assertLen([output for page in _PAGES
-                    for _, output in pages.programs(page) if output], 59)
+                    for _, output in pages.programs(page) if output], 60)
     self.assertLen(list(_commands()), 10)
 
 

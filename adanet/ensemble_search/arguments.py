@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the arguments of `EnsembleSearch` that need no data and no model."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import inspect
+import os
 import re
 import types
 from typing import Any, Protocol
@@ -49,6 +50,18 @@ def check_backend() -> None:
                      f"and it is {backend!r}: set KERAS_BACKEND=tensorflow.")
 
 
+def absolute_path(directory: Any) -> str | None:
+  """Returns the argument `directory` as an absolute path, or None."""
+  path = checks.check_folder("directory", directory)
+  if path is None:
+    return None
+  if "://" in path:
+    raise ValueError(
+        f"directory={path!r}: expected a folder of this machine. Mount the "
+        "other file system, or copy the folder there after the search.")
+  return os.path.abspath(os.path.expanduser(path))
+
+
 def check_folds(folds: Any) -> Any:
   """Returns `folds`: an int of at least 2, what may be pairs, or None.
 
@@ -85,8 +98,12 @@ def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
 
 
 def check_limits(max_seconds: Any, verbose: Any, executor: Any,
-                 parallel: int | None) -> None:
+                 parallel: int | None, finalists: int | None, folds: Any
+                ) -> None:
   """Raises an error if an argument of `fit` has a wrong value."""
+  if finalists is not None and folds is None:
+    raise ValueError(f"finalists={finalists} and folds=None: expected folds, "
+                     "such as folds=5, whose others the finalists train.")
   if max_seconds is not None:
     checks.check_number("max_seconds", max_seconds, lambda secs: secs > 0,
                         "a number greater than 0, or None")
@@ -159,40 +176,37 @@ def check_attribute(name: str) -> None:
         "of the ensemble.", name=name)
 
 
-def compare(path: str, before: Mapping[str, Any], now: Mapping[str, Any],
-            others: Iterable[str] = (), warns: bool = False) -> None:
-  """Compares arguments with those of the search in a directory.
+def check_finalists(finalists: int | None, folds: int) -> None:
+  """Raises a ValueError if finalists have no other folds to train."""
+  if finalists is not None and folds < 2:
+    raise ValueError(f"finalists={finalists} and folds of a single pair: "
+                     "expected two pairs or more, or finalists=None.")
 
-  A function that the search has not had is no difference.
+
+def compare(path: str, before: Mapping[str, Any], seed: int,
+            digests: Mapping[str, str]) -> None:
+  """Compares arguments with those of the search in a directory.
 
   Args:
     path: str, the directory.
-    before: the content of search.json: the seed, the names of the functions,
-      and the digests as a dict from an argument to a text.
-    now: the same of this call, with the digests of all arguments or of some.
-    others: differences in words that are known already.
-    warns: bool, whether to say which limits differ.
+    before: the content of search.json.
+    seed: int, the seed of this call.
+    digests: dict from an argument of this call to a text.
 
   Raises:
     ValueError: the search has other arguments.
   """
-  digests = [{name: text for name, text in content["digests"].items()
-              if name in other["digests"] or not name.startswith("models[")}
-             for content, other in ((before, now), (now, before))]
-  differences = list_differences(*digests) + [*others]
+  differences = list_differences(before["digests"], digests)
   limits = [text for text in differences if text.startswith(_LIMITS)]
   differences = [text for text in differences if text not in limits]
-  if before["seed"] != now["seed"]:
-    differences.insert(0, f"seed: {before['seed']} before, {now['seed']} now")
-  lacking = sorted(set(before["models"]) - set(now["models"]))
-  if lacking:
-    differences.append(f"models lacks {messages.list_names(lacking)}")
+  if before["seed"] != seed:
+    differences.insert(0, f"seed: {before['seed']} before, {seed} now")
   if differences:
     raise ValueError(
         f"directory={path!r} has a search with something else: "
         f"{'; '.join(differences)}. Give the original arguments, or another "
         "directory.")
-  if limits and warns:
+  if limits:
     log.warning("%s: finished networks stay as they are.", "; ".join(limits))
 
 
@@ -203,10 +217,6 @@ def list_differences(before: Mapping[str, str],
   for name in sorted({*before, *now}, key=lambda name: (name not in now, name)):
     texts = before.get(name), now.get(name)
     if texts[0] == texts[1]:
-      continue
-    if name.startswith("models["):
-      differences.append(f"{name} makes another model" if texts[0] else
-                         f"{name}: none before")
       continue
     # Without the digests.
     old, new = ("none" if text is None else re.sub(

@@ -6,15 +6,17 @@ Either their weighted mean, or the user's function `combine`, which is called
 for two networks or more: in an ensemble of one network, the outputs stay.
 """
 
-from collections.abc import Callable, Sequence
-import math
+from collections.abc import Sequence
 import types
 from typing import Any, NamedTuple
 
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import candidates
 from adanet.ensemble_search import files
+from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import samples
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -51,35 +53,32 @@ def registered_name(combine: Any) -> str:
   return "" if combine is None else keras.saving.get_registered_name(combine)
 
 
-def outputs_to_compare(combine: Any, members: list[dict[str, Any]],
-                       read: Callable) -> list:
+def outputs_to_compare(directory: files.Directory, members: list,
+                       combine: Any) -> list:
   """Returns what `combine` makes of held-out predictions, for each fold.
 
   The outputs are those of the ensemble. Of an ensemble of one network, which
   needs no function, the outputs of all networks are combined.
 
   Args:
+    directory: `Directory` of the search.
+    members: list with the weight and the `NetworkKey`s of each member.
     combine: the function.
-    members: list of dicts, as in ensemble.json.
-    read: function from a `NetworkKey` to its `HeldOutPredictions`.
   """
-  weights = [member["weight"] for member in members]
+  weights = [weight for weight, _ in members]
   if sum(map(bool, weights)) < 2:
-    weights = [float(math.isfinite(member["values"]["val_loss"]))
-               for member in members]
-    weights = [weight / sum(weights) for weight in weights]
-  return [array for networks in zip(*(member["networks"] for member in members))
+    weights = [1 / len(members)] * len(members)
+  return [array for keys in zip(*(keys for _, keys in members))
           for array in combine_predictions(combine, [
-              read(files.NetworkKey(*network["network"]))
-              for network in networks], weights)]
+              directory.folder(key).predictions() for key in keys], weights)]
 
 
 def find_change(directory: files.Directory, combine: Any) -> str:
-  """Returns in words why a recorded ensemble is not one of `combine`, or "".
+  """Returns in words why a selected ensemble is not one of `combine`, or "".
 
   What counts is what the function returns: it may call any other code.
   """
-  content = directory.read(files.ENSEMBLE) or {"combine": ""}
+  content = directory.read_ensemble() or {"combine": ""}
   before, now = content["combine"], registered_name(combine)
   if before != now:
     return (f"The ensemble was selected with combine={before or None}, and "
@@ -89,8 +88,8 @@ def find_change(directory: files.Directory, combine: Any) -> str:
   try:
     recorded = directory.read_outputs(content["outputs"])
     outputs = outputs_to_compare(
-        combine, content["members"],
-        lambda key: directory.folder(key).predictions())
+        directory, candidates.CandidateStore(directory).members(content),
+        combine)
     if all(array.shape == other.shape and np.allclose(
         array, other, _RELATIVE, _RELATIVE * np.abs(other).max(initial=0),
         equal_nan=True) for array, other in zip(outputs, recorded)):
@@ -98,14 +97,14 @@ def find_change(directory: files.Directory, combine: Any) -> str:
   except files.DamagedFileError:
     raise
   except Exception as error:  # Of any kind.  # pylint: disable=broad-except
-    return (f"combine={combine.__name__} cannot be compared with the recorded "
-            f"outputs: {messages.one_line(error)}")
+    return (f"combine={combine.__name__} cannot be compared with "
+            f"{content['outputs']!r}: {messages.one_line(error)}")
   return (f"combine={combine.__name__} returns other outputs for the held-out "
           "rows than when the ensemble was selected")
 
 
 def is_unchanged(directory: files.Directory, combine: Any) -> bool:
-  """Returns whether a recorded ensemble is one of `combine`; or logs a line."""
+  """Returns whether a selected ensemble is one of `combine`; or logs a line."""
   change = find_change(directory, combine)
   if change:
     log.warning("%s. Selecting the ensemble anew.", change)
@@ -113,7 +112,7 @@ def is_unchanged(directory: files.Directory, combine: Any) -> bool:
 
 
 def check_recorded(directory: files.Directory, combine: Any) -> None:
-  """Raises a ValueError if a recorded ensemble has another `combine`."""
+  """Raises a ValueError if a selected ensemble has another `combine`."""
   change = find_change(directory, combine)
   if change:
     raise ValueError(f"{change}: give the same function, or call fit, which "
@@ -221,45 +220,69 @@ def combine_predictions(
           for arrays, outputs in zip(zip(*parts), outputs_of_all)]
 
 
-class HeldOutFold(NamedTuple):
-  """The held-out rows of a fold, and what is predicted for these rows.
+class HeldOutRows(NamedTuple):
+  """The held-out rows, and what is predicted for these rows.
 
-  For example, the probabilities of the ensemble beside the labels::
+  With folds, these are the rows of the first fold, then those of the second.
+  For example, the share of right classes among the surest half::
 
-      (fold,) = search.held_out
-      print(np.stack([fold.outputs["ensemble"][:, 1], y[fold.rows]], axis=1))
+      held_out = search.held_out
+      outputs = held_out.outputs["ensemble"]
+      sure = outputs.max(1) > np.median(outputs.max(1))
+      print((outputs.argmax(1) == held_out.labels)[sure].mean())
 
   Attributes:
     rows: array of int with the positions of the rows in `x`; None where
       `validation_data` are held out. Of a frame or a Series, take
-      `y.iloc[fold.rows]`: `y[fold.rows]` would look for labels of the index.
+      `x.iloc[held_out.rows]`: `x[held_out.rows]` would look for labels of the
+      index.
+    folds: array of int with the fold of each row, from 0.
+    labels: the labels of the rows, in the structure of `y`; None without.
+    weights: the weights of the rows in the loss; None without weights.
     outputs: dict from the name of each member, also of weight 0, to the outputs
       for these rows, with `rows` in the first axis and in the structure of the
       model's outputs. "ensemble" has the outputs of the ensemble. With folds, a
       member is the network that did not train on these rows.
   """
   rows: np.ndarray | None
+  folds: np.ndarray
+  labels: Any
+  weights: Any
   outputs: dict[str, Any]
 
 
-def read_held_out(directory: files.Directory, members: list[dict[str, Any]],
-                  combine: Any) -> list[HeldOutFold]:
-  """Returns a `HeldOutFold` for each fold; `members` are of ensemble.json."""
-  keys = [[files.NetworkKey(*network["network"])
-           for network in member["networks"]] for member in members]
-  rows = directory.held_out_rows()
-  folds = []
-  for fold, networks in enumerate(zip(*keys)):
-    predictions = [directory.folder(key).predictions() for key in networks]
+def read_held_out(directory: files.Directory, content: dict[str, Any],
+                  combine: Any) -> HeldOutRows:
+  """Returns the held-out rows that a selected ensemble was judged by.
+
+  `content` is the content of search.json.
+  """
+  members = candidates.CandidateStore(directory).members(
+      directory.read_ensemble() or {})
+  labels = samples.read_labels(directory, content)
+  numbers = directory.held_out_rows()
+  rows, folds, parts = [], [], []
+  for fold, keys in enumerate(zip(*(keys for _, keys in members))):
+    predictions = [directory.folder(key).predictions() for key in keys]
     ensemble_outputs = combine_predictions(
-        combine, predictions, [member["weight"] for member in members])
+        combine, predictions, [weight for weight, _ in members])
     outputs = {key.member: member.outputs
-               for key, member in zip(networks, predictions)}
-    folds.append(HeldOutFold(rows.get(fold), {
+               for key, member in zip(keys, predictions)}
+    parts.append({
         name: keras.tree.pack_sequence_as(predictions[0].structure, arrays)
-        for name, arrays in (outputs | {"ensemble": ensemble_outputs}).items()
-    }))
-  return folds
+        for name, arrays in (outputs | {"ensemble": ensemble_outputs}).items()})
+    folds.append(np.full(len(ensemble_outputs[0]), fold))
+    rows.append(numbers.get(fold))
+  return HeldOutRows(
+      None if rows[0] is None else np.concatenate(rows), np.concatenate(folds),
+      *rows_lib.map_arrays(
+          _to_numpy, rows_lib.join_labels(labels[:len(folds)])),
+      keras.tree.map_structure(lambda *arrays: np.concatenate(arrays), *parts))
+
+
+def _to_numpy(tensor):
+  """Returns a dense tensor as an array; other tensors stay."""
+  return tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor
 
 
 def combine_tensors(combine: Any, structure: Any, outputs: list[list],

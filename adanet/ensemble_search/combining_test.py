@@ -196,21 +196,24 @@ class CombineTest(parameterized.TestCase):
       check(combined(slice(None)),
             keras.models.load_model(path).predict(_X, verbose=0))
     # What is shown: a row has the networks that did not train on the row.
-    sums = 0.
-    for fold, held_out in enumerate(search.held_out):
+    sums, all_rows = 0., search.held_out
+    for fold in np.unique(all_rows.folds):
+      rows, labels, outputs = (keras.tree.map_structure(
+          lambda array: array[all_rows.folds == fold], arrays)  # pylint: disable=cell-var-from-loop
+                               for arrays in (all_rows.rows, all_rows.labels,
+                                              all_rows.outputs["ensemble"]))
       used = [i for i, (name, _) in enumerate(networks)
               if f"fold {fold + 1} of" in name or "fold" not in name]
-      expected = combined(held_out.rows, used) if used[1:] else (
-          keras.tree.map_structure(lambda array: array[held_out.rows],  # pylint: disable=cell-var-from-loop
+      expected = combined(rows, used) if used[1:] else (
+          keras.tree.map_structure(lambda array: array[rows],  # pylint: disable=cell-var-from-loop
                                    predictions[used[0]]))
-      check(expected, held_out.outputs["ensemble"])
-      rows_of_y = keras.tree.map_structure(
-          lambda array: array[held_out.rows], y)  # pylint: disable=cell-var-from-loop
+      check(expected, outputs)
+      check(keras.tree.map_structure(lambda array: array[rows], y), labels)  # pylint: disable=cell-var-from-loop
       losses = keras.tree.map_structure(
           lambda *pair: float(np.mean(keras.losses.get(loss)(*pair))),
-          rows_of_y, held_out.outputs["ensemble"])
-      sums += len(held_out.rows) * sum(keras.tree.flatten(losses))
-    count = sum(len(held_out.rows) for held_out in search.held_out)
+          labels, outputs)
+      sums += len(rows) * sum(keras.tree.flatten(losses))
+    count = len(all_rows.rows)
     self.assertAlmostEqual(
         sums / count, history.ensemble["val_loss"], places=4)
 
@@ -266,9 +269,9 @@ class CombineTest(parameterized.TestCase):
         self.assertEqual(
             seconds, [network.seconds for network in search.history.networks])
         held_out = search.held_out
-    outputs = np.concatenate([fold.outputs["ensemble"] for fold in held_out])
-    y = np.concatenate([_Y[fold.rows] for fold in held_out])
-    self.assertAlmostEqual(np.square(outputs - y).mean(),
+    np.testing.assert_array_equal(_Y[held_out.rows], held_out.labels)
+    self.assertAlmostEqual(np.square(
+        held_out.outputs["ensemble"] - held_out.labels).mean(),
                            search.history.ensemble["val_loss"], places=4)
 
   def test_a_function_that_fails(self):
@@ -276,8 +279,8 @@ class CombineTest(parameterized.TestCase):
     search.fit(_X, _Y, **_OPTIONS)
     with mock.patch.dict(scaled.__globals__, _scale=None):
       with self.assertRaisesRegex(
-          ValueError, "^combine=scaled cannot be compared with the recorded "
-          "outputs: 'NoneType' object is not callable: give the same function"):
+          ValueError, "^combine=scaled cannot be compared with '.*-outputs.npz': "
+          "'NoneType' object is not callable: give the same function"):
         _ = search.model
       with self.assertRaisesRegex(
           ValueError, "^combine=scaled does not fit .*NoneType"):
@@ -351,8 +354,10 @@ class HeldOutTest(absltest.TestCase):
   def test_validation_data(self):
     search = _search(directory=self.create_tempdir().full_path)
     search.fit(_X[:60], _Y[:60], validation_data=(_X[60:], _Y[60:]), **_OPTIONS)
-    held_out, = search.held_out
+    held_out = search.held_out
     self.assertIsNone(held_out.rows)
+    self.assertIsNone(held_out.weights)
+    np.testing.assert_array_equal(_Y[60:], held_out.labels)
     self.assertSameElements([*_NORMAL, "ensemble"], held_out.outputs)
     np.testing.assert_allclose(
         search.model.predict(_X[60:], verbose=0), held_out.outputs["ensemble"],
@@ -360,16 +365,20 @@ class HeldOutTest(absltest.TestCase):
 
   def test_folds_hold_out_each_row(self):
     search = _search(directory=self.create_tempdir().full_path)
-    search.fit(_X, _Y, folds=3, **_OPTIONS)
-    folds = adanet.EnsembleSearch.load(
+    weights = np.linspace(1, 2, 90, dtype="float32")
+    search.fit(_X, _Y, folds=3, sample_weight=weights, **_OPTIONS)
+    held_out = adanet.EnsembleSearch.load(
         search.history.directory, _NORMAL, loss=likelihood,
         optimizer=keras.optimizers.SGD(.05)).held_out
-    self.assertCountEqual(range(90), np.concatenate(
-        [held_out.rows for held_out in folds]).tolist())
-    for fold, held_out in enumerate(folds):
+    self.assertCountEqual(range(90), held_out.rows.tolist())
+    np.testing.assert_array_equal(_Y[held_out.rows], held_out.labels)
+    np.testing.assert_array_equal(weights[held_out.rows], held_out.weights)
+    for fold in range(3):
+      is_of_fold = held_out.folds == fold
       np.testing.assert_allclose(
           search.network(f"8, fold {fold + 1} of 3").predict(
-              _X[held_out.rows], verbose=0), held_out.outputs["8"], atol=1e-6)
+              _X[held_out.rows[is_of_fold]], verbose=0),
+          held_out.outputs["8"][is_of_fold], atol=1e-6)
 
 
 if __name__ == "__main__":

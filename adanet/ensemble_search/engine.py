@@ -2,20 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains the networks of a search: threads of this process, or an executor.
 
-A search is a map: the engine yields the record of each network that has ended.
-Networks are divided among the GPUs of the process that trains them.
+A search is a map: the engine yields the record of each network that has ended
+or failed. Networks are divided among the GPUs of the process that trains them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 import dataclasses
+import functools
+import gc
+import itertools
 import os
 import threading
 import time
 from typing import Any
 
+from adanet import forks
 from adanet import log
 from adanet import messages
+from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
@@ -27,6 +32,9 @@ _SECS_BETWEEN_LOOKS = .5
 # Without an epoch of any worker.
 _SILENT_SECS = 60.
 _STOP_SECS = 60.  # For workers to save and stop.
+# The errors of Dask and Ray, which need not be installed.
+_DEATHS = ("KilledWorker", "WorkerCrashedError", "NodeDiedError",
+           "OutOfMemoryError")
 
 
 class Stop:
@@ -67,7 +75,8 @@ class SearchEngine:
     report: function to call after each epoch.
     kept: `KeptNetworks`, some of which were built ahead.
     lends: bool, whether a function makes several networks, which may borrow.
-    sent: `workers.SentFiles` for an executor; None without an executor.
+    send: function that has the search sent to an executor, and returns
+      `workers.SentFiles`; None without an executor.
     parallel: int, how many networks train at a time in this process; None for
       one a core, or some for each GPU.
   """
@@ -77,16 +86,61 @@ class SearchEngine:
   report: network_lib.Report
   kept: network_lib.KeptNetworks
   lends: bool
-  sent: workers.SentFiles | None = None
+  send: Callable[[], workers.SentFiles] | None = None
   parallel: int | None = None
+  _sent: workers.SentFiles | None = None
+
+  def __post_init__(self):
+    self._failed: set[files.NetworkKey] = set()  # In this call of fit.
+    self._failures: list = []  # Those to yield.
+    self._before: dict[files.NetworkKey, files.NetworkRecord | None] = {}
+
+  def prepare(self) -> None:
+    """Has the search sent to the workers of an executor, once."""
+    if self.send is not None and self._sent is None:
+      self._sent = self.send()
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
            ) -> Iterator[tuple[files.NetworkKey, files.NetworkRecord]]:
     """Yields the networks as they end; without an executor, threads train."""
+    tasks = self._without_failed(tasks)
+    for task in tasks:
+      folder = self.directory.folder(task.key)
+      self._before[task.key] = folder.predicted_record()
+    if not tasks:
+      return iter(())
     if executor is not None:
       return self._train_on_executor(tasks, executor)
     return (self._train_in_threads if self.splits[0].source is None else
             self._train_together)(tasks)
+
+  def _without_failed(self, tasks):
+    """Returns the tasks of members of which no network has failed."""
+    members = {key.member for key in list(self._failed)}
+    return [task for task in tasks if task.key.member not in members]
+
+  def _fail(self, task, error, network=None):
+    """Records why a network failed; raises an error that ends `fit`."""
+    record = failures.record_failure(
+        task, self.directory.folder(task.key), error, network,
+        self._before[task.key])
+    self._failed.add(task.key)
+    self._failures.append((task.key, record))
+
+  def _attempt(self, function, network):
+    """Returns a list with the result of a function; [] if the network fails."""
+    try:
+      return [function(network)]
+    except Exception as error:  # pylint: disable=broad-except
+      self._fail(network.task, error, network)
+      return []
+
+  def _new_failures(self):
+    """Yields the networks that have failed since the last call."""
+    if self._failures:
+      gc.collect()  # A model has cycles, and the next network needs its memory.
+    while self._failures:
+      yield self._failures.pop(0)
 
   def _train_in_threads(self, waiting):
     """Trains networks in threads; builds and traces models in this thread."""
@@ -100,17 +154,21 @@ class SearchEngine:
         while running or waiting and not self.stop.is_set():
           while waiting and len(running) < most and not self.stop.is_set():
             network = self._start_next(waiting, running.values())
-            running[pool.submit(self._train_network, network)] = network
+            if network is not None:
+              running[pool.submit(
+                  self._attempt, self._train_network, network)] = network
             del network
+            waiting = self._without_failed(waiting)
           done, _ = futures.wait(
               running, return_when=futures.FIRST_COMPLETED)
           for future in done:
             network = running.pop(future)
-            record = future.result()
-            if record is not None:
+            for record in filter(None, future.result()):
               yield self._end(network, record)
             del network
           del done
+          yield from self._new_failures()
+          waiting = self._without_failed(waiting)
       except BaseException:
         self.stop.set()  # Before the pool waits for its threads.
         raise
@@ -121,7 +179,7 @@ class SearchEngine:
         network.finish_early() if self.stop.is_out_of_time() else None)
 
   def _start_next(self, waiting, running):
-    """Begins or resumes the network of a task of `waiting`.
+    """Begins or resumes the network of a task of `waiting`; None if it fails.
 
     The task is the first task for the device with the fewest networks.
     """
@@ -129,10 +187,15 @@ class SearchEngine:
     task = waiting.pop(next((
         i for i, task in enumerate(waiting)
         if self.kept.may_train_on(device, task.key)), 0))
-    network = self.kept.build(
-        task.key.maker, task, self.splits[task.key.fold], device)
-    network.begin(self.directory.folder(task.key))
-    return network
+    network = None
+    try:
+      network = self.kept.build(
+          task.key.maker, task, self.splits[task.key.fold], device)
+      network.begin(self.directory.folder(task.key))
+      return network
+    except Exception as error:  # pylint: disable=broad-except
+      self._fail(task, error, network)
+      return None
 
   def _end(self, network, record):
     if self.lends:
@@ -149,11 +212,22 @@ class SearchEngine:
     running = []
     count = self.parallel or max(_MAX_SHARED, rows_lib.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
-      for_all = lambda function, networks: list(pool.map(function, networks))
+
+      def for_all(function, networks):
+        """Returns the results for networks; those that fail leave the list."""
+        results = list(pool.map(functools.partial(
+            self._attempt, function), networks))
+        networks[:] = [network for network, result in zip(networks, results)
+                       if result]
+        return [part for result in results for part in result]
+
       try:
         while (waiting or running) and not self.stop.is_set():
           while waiting and len(running) < count:
-            running.append(self._start_next(waiting, running))
+            network = self._start_next(waiting, running)
+            if network is not None:
+              running.append(network)
+            del network
           training = [network for network in running
                       if not network.record.ended]
           epoch = min((len(network.record.epochs) for network in training),
@@ -165,12 +239,18 @@ class SearchEngine:
             self._end_epoch(training, for_all)
             for network in training:
               self.report(network.task.key, network.record)
+          del training
+          running = [network for network in running
+                     if network.task.key not in self._failed]
           ended = [network for network in running if network.record.ended]
           running = [network for network in running
                      if not network.record.ended]
           for network in ended:
-            yield self._end(network, network.finish())
-          del ended
+            for record in self._attempt(network_lib.Network.finish, network):
+              yield self._end(network, record)
+          ended = network = None
+          yield from self._new_failures()
+          waiting = self._without_failed(waiting)
         if self.stop.is_out_of_time():
           for_all(network_lib.Network.save, running)
           records = for_all(network_lib.Network.finish_early, running)
@@ -178,6 +258,7 @@ class SearchEngine:
           for network, record in zip(networks, records):
             if record is not None:
               yield network.task.key, record
+          yield from self._new_failures()
       except BaseException:
         self.stop.set()
         raise
@@ -198,7 +279,7 @@ class SearchEngine:
           return network.take_steps(tensors.here(), numbers[max(
               0, before[id(network)] - read):], self.stop.is_set)
 
-      if not all(for_all(take_steps, networks)):
+      if not all(for_all(take_steps, networks)) or not networks:
         return False
       read += len(numbers)
     return True
@@ -223,18 +304,39 @@ class SearchEngine:
     for_all(network_lib.Network.end_check, networks)
 
   def _train_on_executor(self, tasks, executor):
-    """Trains networks by the workers of an executor."""
+    """Trains networks by the workers of an executor.
+
+    A network whose worker died trains once more, after all others and alone, so
+    that its next death is its own failure.
+    """
+    task_of = {task.key: task for task in tasks}
+    # Where a network ends a pool each time, the others come first.
+    waiting = sorted(task_of, key=self._has_begun)
+    lost, sent_again = [], set()  # Those that train alone, or did not begin.
+    alone = None
     running = {}  # The key of each future.
+    numbers = itertools.count()
     num_shown = {}  # Epochs.
     heard = time.monotonic()
     try:
-      self.sent.send_data(self.splits)
-      running[self.sent.check] = None  # Only whether a worker can train.
-      for number, task in enumerate(tasks):
-        running[workers.submit(
-            executor, workers.train_network, self.sent.worker_task(
-                number, task))] = task.key
-      while running:
+      self._sent.send_data(self.splits)
+      running[self._sent.check] = None  # Only whether a worker can train.
+      while running or waiting or lost and not self.stop.is_set():
+        if not running and not waiting:
+          alone = lost.pop(0)
+          waiting = [alone]
+        while waiting:
+          # Engines may know a call by its arguments: each has a new number.
+          try:
+            future = workers.submit(
+                executor, workers.train_network, self._sent.worker_task(
+                    next(numbers), task_of[waiting[0]]))
+          except futures.BrokenExecutor:
+            executor = forks.renew_executor(executor)
+            if executor is None:
+              raise
+          else:
+            running[future] = waiting.pop(0)
         done, _ = futures.wait(running, _SECS_BETWEEN_LOOKS,
                                futures.FIRST_COMPLETED)
         if self.stop.is_set():
@@ -250,9 +352,29 @@ class SearchEngine:
         for future in sorted(done, key=lambda done: running[done] is not None):
           key = running.pop(future)
           heard = time.monotonic()
-          record = _result(key, future)
+          try:
+            record = future.result()
+          except Exception as error:
+            if not _is_death(error):
+              raise
+            if isinstance(error, futures.BrokenExecutor):
+              executor = forks.renew_executor(executor)
+            if executor is None or key is None:
+              raise self._worker_died(
+                  (key, *running.values()), error) from error
+            if key == alone:
+              self._fail(task_of[key], error)
+            elif key in sent_again or self._has_begun(key):
+              lost.append(key)
+            else:
+              sent_again.add(key)
+              waiting.append(key)
+            record = None
           if key is not None and record is not None:
+            if record.error:
+              self._failed.add(key)
             yield key, record
+        yield from self._new_failures()
         if time.monotonic() - heard > _SILENT_SECS:
           heard = time.monotonic()
           log.warning(
@@ -265,32 +387,21 @@ class SearchEngine:
         future.cancel()
       futures.wait(running, _STOP_SECS)
       if isinstance(error, futures.BrokenExecutor):  # Of submit.
-        raise _worker_died(None, error) from error
+        raise self._worker_died(running.values(), error) from error
       raise
 
+  def _has_begun(self, key):
+    return self.directory.folder(key).read_record() is not None
 
-def _result(key, future):
-  """Returns what a worker returned.
-
-  Raises:
-    RuntimeError: the worker died.
-    ValueError: the training raised an error.
-  """
-  try:
-    return future.result()
-  except Exception as error:
-    # The class of Dask, which need not be installed.
-    if isinstance(error, (futures.BrokenExecutor, ConnectionError)) or (
-        type(error).__name__ == "KilledWorker"):
-      raise _worker_died(key, error) from error
-    raise
+  def _worker_died(self, keys, error):
+    """Returns the error about a worker that died, perhaps with a network."""
+    begun = [key.name for key in filter(None, keys) if self._has_begun(key) and
+             self.directory.folder(key).finished_record() is None]
+    return workers.died(error, begun)
 
 
-def _worker_died(key, error):
-  """Returns the error about a worker that died, perhaps with a network."""
-  when = "" if key is None else f" while it trained {key.name}"
-  return RuntimeError(
-      f"A worker of executor died{when}: {messages.one_line(error)} All "
-      "training so far is in the directory: call fit again with another "
-      "executor to resume. A program whose pool spawns processes needs "
-      "if __name__ == \"__main__\".")
+def _is_death(error):
+  """Returns whether a worker died, or its engine lost what it returned."""
+  return isinstance(error, (
+      futures.BrokenExecutor, futures.CancelledError, ConnectionError)) or (
+          type(error).__name__ in _DEATHS)

@@ -1,23 +1,14 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ensemble: judged, selected, and built as one functional Keras model.
+"""The ensemble, built as one functional Keras model, and its members."""
 
-Keras judges: a model of `Identity` layers, compiled with the search's loss and
-metrics, is evaluated on predictions in batches of 256 rows. So a value is what
-`search.model.evaluate` returns, for ensembles and for each network alone.
-"""
-
-from collections.abc import Callable, Iterator, Mapping
-import itertools
-import math
+from collections.abc import Mapping
 import re
 from typing import Any, NamedTuple
 import warnings
 
-from adanet import log
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble import selection
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
@@ -29,250 +20,13 @@ keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
 # The greatest difference of predictions, as a part of the largest prediction.
 _MAX_APART = .01
-# Of the candidates that one call judges.
-_MAX_CANDIDATE_BYTES = 64 << 20
-# Ensembles are selected by a sample of so many held-out rows.
-_MAX_SELECTION_ROWS = 10**6
 
 
-class Masked(keras.layers.Layer):
-  """Returns an output with its mask, which the loss then heeds."""
-
-  def __init__(self, **kwargs):
-    super().__init__(**kwargs)
-    self.supports_masking = True
-
-  def call(self, inputs):
-    return inputs[0] + 0
-
-  def compute_output_shape(self, input_shape):
-    return input_shape[0]
-
-  def compute_mask(self, inputs, previous_mask):
-    return inputs[1]
-
-
-def _name_outputs(outputs, names):
+def name_outputs(outputs, names):
   """Returns a name for each output of an ensemble: of `names`, if they fit."""
   if names and len(set(names)) == len(names) == len(outputs):
     return list(names)
   return [f"output_{i + 1}" for i in range(len(outputs))]
-
-
-class Judge:
-  """Judges predictions of the held-out rows of one fold, or of all folds.
-
-  The predictions of all folds are joined in the order of the folds.
-
-  Attributes:
-    arguments: `CompileArguments` of the ensemble.
-    names: list with the names of the ensemble's outputs, or None.
-    monitor: `Monitor` of the search.
-    combine: the function that combines networks; None for their mean.
-  """
-
-  def __init__(self, arguments: models.CompileArguments, held_out: list,
-               example: files.HeldOutPredictions, names: list[str] | None,
-               monitor: files.Monitor = files.Monitor(), combine: Any = None):
-    """Makes the model that evaluates predictions.
-
-    `held_out` has the `Rows` or `HeldOutBatches` of each fold, and `example`
-    the shapes of predictions.
-    """
-    self.arguments = arguments
-    self.names = names
-    self.monitor = monitor
-    self.combine = combine
-    self._labels = [rows.labels() for rows in held_out]
-    self._all_labels = (self._labels[0] if len(held_out) == 1 else
-                        rows_lib.join_labels(self._labels))
-    x, outputs = [], []
-    for name, array, mask in zip(_name_outputs(example.outputs, names),
-                                 example.outputs, example.masks):
-      # A policy of low precision is not for predictions.
-      options = {"name": name, "dtype": array.dtype.name}
-      x.append(keras.Input(array.shape[1:], dtype=array.dtype.name))
-      if mask is None:
-        outputs.append(keras.layers.Identity(**options)(x[-1]))
-      else:
-        x.append(keras.Input(mask.shape[1:], dtype="bool"))
-        outputs.append(Masked(**options)(x[-2:]))
-    model = keras.Model(x, keras.tree.pack_sequence_as(
-        example.structure, outputs))
-    arguments.compile(model)
-    batch = (x, *self._labels[0])
-    layout = rows_lib.layout_of(batch, list(map(
-        rows_lib.spec_of, rows_lib.flat_arrays(batch))), None)
-    self._model = model
-    self._steps = rows_lib.Steps(model, layout, layout, 0)
-    self._check_batches = self._steps.check_batches.get_concrete_function()
-
-  def values(self, outputs: list, masks: list, fold: int | None = None
-            ) -> dict[str, float]:
-    """Returns what `evaluate` returns, with "val_" before each name.
-
-    `outputs` and `masks` are those of `HeldOutPredictions` for the rows of a
-    fold; None for all folds.
-    """
-    flat = [tf.constant(array) for pair in zip(outputs, masks) for array in pair
-            if array is not None] + rows_lib.flat_arrays(
-                self._all_labels if fold is None else self._labels[fold])
-    self._model.reset_metrics()
-    logs = {}
-    for numbers in rows_lib.in_batches(np.arange(
-        len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE):
-      logs = self._check_batches(flat, tf.constant(numbers))
-    return {"val_" + name: value for name, value in self._steps.logs(
-        "test_step", logs).items()}
-
-  def select_weights(self, predictions: list[files.HeldOutPredictions],
-                     max_members: int | None = None,
-                     is_stopped: Callable[[], bool] = lambda: False,
-                     say: Callable[[str], None] = log.warning
-                    ) -> tuple[float, ...]:
-    """Returns the weights of networks in the ensemble with the least loss."""
-    if len(predictions) == 1:
-      return (1.,)
-    labels = self._all_labels
-    count = len(predictions[0].outputs[0])
-    if count > _MAX_SELECTION_ROWS:
-      say(f"Selecting the ensemble by {_MAX_SELECTION_ROWS:,} of the "
-          f"{count:,} held-out rows.")
-      rows = np.sort(np.random.RandomState(0).choice(
-          count, _MAX_SELECTION_ROWS, replace=False))
-      predictions = [files.HeldOutPredictions(member.structure, *(
-          [array if array is None else array[rows] for array in arrays]
-          for arrays in member[1:])) for member in predictions]
-      labels = rows_lib.map_arrays(
-          lambda tensor: rows_lib.reader(tensor)(rows), labels)
-    combine = lambda networks: dict(enumerate(combining.combine_predictions(
-        self.combine, predictions, [
-            networks.count(i) / len(networks)
-            for i in range(len(predictions))])))
-    return selection.select(
-        [dict(enumerate(member.outputs)) for member in predictions],
-        self._losses_of(predictions[0].outputs, _masks_of_any(predictions),
-                        labels), [0.] * len(predictions),
-        max_members=max_members, is_stopped=is_stopped,
-        combine=combine if self.combine else None).weights
-
-  def _losses_of(self, outputs, masks, labels):
-    """Returns a function from predictions to losses; see `selection.select`.
-
-    Where another value than the loss is monitored, the loss decides ties. A
-    call of TensorFlow judges several ensembles, as `values` judges one.
-    """
-    batches = list(map(tf.constant, rows_lib.in_batches(
-        np.arange(len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE)))
-    flat_labels = rows_lib.flat_arrays(labels)
-    names = list(dict.fromkeys(
-        [self.monitor.name.removeprefix("val_"), "loss"]))
-
-    def loss(outputs):
-      self._model.reset_metrics()
-      flat = [array for pair in zip(outputs, masks) for array in pair
-              if array is not None] + flat_labels
-      logs = [self._check_batches(flat, numbers) for numbers in batches]
-      last = rows_lib.flat_logs(logs[-1])
-      return [last[name] for name in names]
-
-    known = rows_lib.flat_logs(self._check_batches.structured_outputs)
-    losses = tf.function(lambda candidates: tf.map_fn(
-        loss, candidates, parallel_iterations=1,
-        fn_output_signature=[known[name].dtype for name in names]),
-                         autograph=False).get_concrete_function([
-        tf.TensorSpec([None, *array.shape], array.dtype) for array in outputs])
-
-    def judge(means: Iterator[dict]) -> Iterator[float]:
-      copies = ([array.copy() for array in mean.values()] for mean in means)
-      for first in copies:
-        count = _MAX_CANDIDATE_BYTES // sum(array.nbytes for array in first)
-        chunk = [first, *itertools.islice(copies, max(0, count - 1))]
-        costs = [tensor.numpy().tolist() for tensor in losses([
-            tf.constant(np.stack(arrays)) for arrays in zip(*chunk)])]
-        if self.monitor.mode == "max":
-          costs[0] = [-value for value in costs[0]]
-        yield from zip(*costs)
-
-    return judge
-
-
-def _masks_of_any(predictions):
-  """Returns for each output where a network has predicted it."""
-  return [None if masks[0] is None else np.logical_or.reduce(masks)
-          for masks in zip(*(member.masks for member in predictions))]
-
-
-def select_ensemble(directory: files.Directory, judge: Judge,
-                    max_members: int | None,
-                    is_stopped: Callable[[], bool] = lambda: False,
-                    say: Callable[[str], None] = log.warning) -> None:
-  """Selects an ensemble of all networks that predict, and writes the result.
-
-  No other member is added after `is_stopped()`. `say` shows a line.
-
-  Raises:
-    ValueError: no network has a finite loss.
-  """
-  finished: dict[str, dict] = {}  # The networks of each possible member.
-  records: dict[files.NetworkKey, files.NetworkRecord] = {}
-  for key in directory.keys():
-    record = directory.folder(key).predicted_record()
-    if record is not None:
-      records[key] = record
-      finished.setdefault(key.member, {})[key] = directory.folder(
-          key).predictions()
-  members = [networks for networks in finished.values()
-             if len(networks) == next(iter(networks)).folds]
-  if not members:
-    return
-  means = [network_lib.join_predictions(
-      next(iter(networks.values())).structure,
-      [predictions[1:] for predictions in networks.values()])
-           for networks in members]
-  values = {i: judge.values(means[i].outputs, means[i].masks)
-            for i, networks in enumerate(members)
-            if not any(records[key].error for key in networks)}
-  if not values:
-    raise ValueError(_describe_failure(records, len(members)))
-  monitor = judge.monitor.name
-  finite = [i for i, value in values.items()
-            if np.isfinite([value["val_loss"], value[monitor]]).all()]
-  if not finite:
-    raise ValueError(
-        f"{monitor} is NaN for each network: expected a finite {monitor}. Try a "
-        "smaller learning rate, or look for values in x and y that are too "
-        "large.")
-  weights = dict(zip(finite, judge.select_weights(
-      [means[i] for i in finite], max_members, is_stopped, say)))
-  all_weights = [weights.get(i, 0.) for i in range(len(means))]
-  no_values = dict.fromkeys(values[finite[0]], math.nan)  # Of what failed.
-  networks = [[{"network": key, "epochs": len(records[key].epochs), "values": (
-      no_values if records[key].error else
-      judge.values(predictions.outputs, predictions.masks, fold=key.fold))}
-               for key, predictions in member.items()] for member in members]
-  rows = [
-      {"weight": weight, "values": values.get(i, no_values), "networks": judged}
-      for i, (weight, judged) in enumerate(zip(all_weights, networks))]
-  directory.write_ensemble({
-      "values": judge.values(
-          combining.combine_predictions(judge.combine, means, all_weights),
-          _masks_of_any([mean for mean, weight in zip(means, all_weights)
-                         if weight])),
-      "combine": combining.registered_name(judge.combine),
-      "max_members": max_members, "is_stopped": is_stopped(), "members": rows,
-  }, [] if judge.combine is None else combining.outputs_to_compare(
-      judge.combine, rows, lambda key: finished[key.member][key]))
-
-
-def _describe_failure(records, count):
-  """Returns the message where all `count` possible members have failed."""
-  key, record = next((key, record) for key, record in records.items()
-                     if record.error)
-  return (f"{key.owner} failed: {record.error}" + (
-      ", and so did all other models that trained" if count > 1 else "") +
-          ": expected finite numbers. Try a smaller learning rate, or look for "
-          "NaN and for values that are too large in x and y.")
 
 
 class EnsembleMember(NamedTuple):
@@ -562,7 +316,7 @@ def _combine_models(members, layout, names, open_axes, combine):
         for outputs, weight in zip(outputs_of_each, weights)))))
   known = {array.name for array in rows_lib.flat_arrays(x)}
   flat = [layer(name=name + "_" * (name in known), dtype=_dtype(output))(part)
-          for name, output, part in zip(_name_outputs(parts, names),
+          for name, output, part in zip(name_outputs(parts, names),
                                           outputs_of_each[0], parts)]
   return keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
                      name="ensemble")

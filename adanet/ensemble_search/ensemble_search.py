@@ -9,6 +9,8 @@ step (`rows.Steps`), and `ensemble_model` selects the networks and builds
 finds what does not fit before the first step.
 """
 
+import contextlib
+import itertools
 import random
 from typing import Any, TYPE_CHECKING
 
@@ -18,18 +20,22 @@ from adanet import interrupts
 from adanet import log
 from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
-from adanet.ensemble_search import engine as engine_lib
+from adanet.ensemble_search import candidates as candidates_lib
+from adanet.ensemble_search import changes
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import display as display_lib
+from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import identity
+from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import preflight
 from adanet.ensemble_search import proposals
-from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import samples
 from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
@@ -62,9 +68,9 @@ class EnsembleSearch:
 
   @interrupts.errors_in_one_line()
   def __init__(self, models: arguments_lib.Models, loss: Any = None,
-               metrics: Any = None, monitor: str = "val_loss",
-               mode: str | None = None, optimizer: Any = None,
-               loss_weights: Any = None, directory: Any = None,
+               metrics: Any = None, optimizer: Any = None,
+               loss_weights: Any = None, monitor: str = "val_loss",
+               mode: str | None = None, directory: Any = None,
                seed: int | None = None, sampler: Any = None,
                combine: Any = None) -> None:
     """Checks the arguments; trains and writes nothing yet.
@@ -80,14 +86,14 @@ class EnsembleSearch:
       metrics: as in `Model.compile`. With None, the metrics and the weighted
         metrics of the compiled models if `loss` is None, and otherwise no
         metrics.
+      optimizer: as in `Model.compile`, for models that are not compiled. None
+        for Adam with a learning rate of .001.
+      loss_weights: as in `Model.compile`.
       monitor: str, the value by which networks stop and keep their best
         weights, the ensemble is selected, and trials are compared: `val_loss`,
         or a metric of the search such as `val_auc`, which each model needs.
       mode: "min" or "max", as in `keras.callbacks.EarlyStopping`; required
         where `monitor` is not `val_loss`.
-      optimizer: as in `Model.compile`, for models that are not compiled. None
-        for Adam with a learning rate of .001.
-      loss_weights: as in `Model.compile`.
       directory: path, the folder of the search. None for a temporary folder,
         which goes with this object or with the process.
       seed: int from 0 to 2**31 - 1, the seed of all random choices. None for
@@ -131,7 +137,7 @@ class EnsembleSearch:
     self._built: Any = None  # The selected ensemble, and its model.
     self._temporary: Any = None  # Removed with the search.
     # Resolved once, because the program may change its working directory.
-    self._path = files.absolute_path(directory)
+    self._path = arguments_lib.absolute_path(directory)
 
   @classmethod
   @interrupts.errors_in_one_line()
@@ -156,7 +162,7 @@ class EnsembleSearch:
         metric, optimizer or `combine` that is missing in the arguments.
     """
     runtime.grow_gpu_memory()
-    path = files.absolute_path(directory)
+    path = arguments_lib.absolute_path(directory)
     content = None if path is None else files.Directory(path).read()
     if path is None or content is None:
       raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
@@ -169,10 +175,9 @@ class EnsembleSearch:
         {"loss": identity.digest_argument(loss)}):
       log.warning("%s. Using the loss given to load().", text)
     if combine is None:
-      ensemble = files.Directory(path).read(files.ENSEMBLE) or {"combine": ""}
-      combine = combining.registered_function(ensemble["combine"])
-    return cls(models, arguments.loss, arguments.metrics, *content["monitor"],
-               arguments.optimizer, arguments.loss_weights, path,
+      combine = combining.registered_function(content["combine"])
+    return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
+               arguments.loss_weights, *content["monitor"], path,
                content["seed"], sampler, combine)
 
   @interrupts.in_one_line("Stopped. All training so far is saved: call fit "
@@ -182,15 +187,16 @@ class EnsembleSearch:
           sample_weight: Any = None, class_weight: Any = None,
           batch_size: int = 32, epochs: int = 1000, patience: int = 5,
           callbacks: Any = None, iterations: int = 1, trials: int | None = None,
-          enqueue: Any = None, max_members: int | None = None,
-          max_seconds: float | None = None, executor: Any = None,
-          parallel: int | None = None, verbose: Any = "auto"
-         ) -> "EnsembleSearch":
+          enqueue: Any = None, finalists: int | None = None,
+          max_members: int | None = None, max_seconds: float | None = None,
+          executor: Any = None, parallel: int | None = None,
+          verbose: Any = "auto") -> "EnsembleSearch":
     """Trains all models and selects the ensemble.
 
     A later call continues the search in `directory`: the call trains additional
     `iterations` and functions that `models` has more than before, and resumes
-    after Ctrl-C. The data and `batch_size` must be the same as before.
+    after Ctrl-C. The data and `batch_size` must be the same as before. Where a
+    network fails, the others go on, and the next call trains it again.
 
     The data:
       x: the inputs: an array, a nested structure of arrays, or a data frame. A
@@ -259,27 +265,30 @@ class EnsembleSearch:
         is missing, or no function takes a trial; `monitor` is no log of a
         model; the data do not fit the models, the loss or the metrics; a
         callback has hooks of batches; an argument cannot be sent to a worker;
-        the workers of `executor` are forks; or `directory` holds a search with
-        other arguments, or is in use.
+        the workers of `executor` are forks; `directory` holds a search with
+        other arguments or a function that has changed, or is in use; or all
+        networks of the first iteration failed.
       TypeError: a count is not an integer, another number is not a number,
         `callbacks` is no function, `executor` is no executor, or `x` or `y` has
         an unsupported type.
       ModuleNotFoundError: a function takes a trial, and Optuna is missing.
-      RuntimeError: a worker of `executor` died.
-      KeyboardInterrupt: the user pressed Ctrl-C; all training so far is saved.
-        A program that does not catch KeyboardInterrupt ends with one line and
-        the exit status 130, and the cell of a notebook with one line.
+      RuntimeError: the workers of `executor` died, and it starts no others.
+      KeyboardInterrupt: Ctrl-C, or SIGTERM without a handler of the program; all
+        training so far is saved. A program that does not catch
+        KeyboardInterrupt ends with one line and the exit status 130, or 143
+        after SIGTERM; the cell of a notebook ends with one line.
     """
     batch_size = checks.check_count("batch_size", batch_size)
     epochs = checks.check_count("epochs", epochs)
     patience = checks.check_count("patience", patience)
     iterations = checks.check_count("iterations", iterations)
     trials = checks.check_count("trials", trials, or_none=True)
+    finalists = checks.check_count("finalists", finalists, or_none=True)
     max_members = checks.check_count("max_members", max_members, or_none=True)
     parallel = checks.check_count("parallel", parallel, or_none=True)
     folds = arguments_lib.check_folds(folds)
-    arguments_lib.check_limits(max_seconds, verbose, executor, parallel)
-    monitor, mode = self._monitor
+    arguments_lib.check_limits(
+        max_seconds, verbose, executor, parallel, finalists, folds)
     proposals.check_trials(trials, enqueue, self._models)
     forks.check_process()
     models_lib.check_scope(
@@ -299,121 +308,101 @@ class EnsembleSearch:
     splits, digests = data_lib.split_data(
         x, y, batch_size, validation_data, validation_split, sample_weight,
         class_weight, folds, self._seed)
+    arguments_lib.check_finalists(finalists, len(splits))
+    monitor = self._monitor
     digests.update(epochs=str(epochs), patience=str(patience), monitor=(
-        f"{monitor} ({mode})"), **{
+        f"{monitor.name} ({monitor.mode})"), **{
             name: identity.digest_argument(getattr(self._arguments, name))
-            for name in ("loss", "loss_weights", "optimizer")}, **{
-                f"models[{name!r}]": "trials"
-                for name in proposals.list_spaces(self._models)})
+            for name in ("loss", "loss_weights", "optimizer")})
+    limits = judge_lib.Limits(
+        iterations, trials, finalists, max_members, self._combine)
     example = network_lib.NetworkTask(
         files.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
-        callbacks, epochs, patience, self._monitor)
-    with directory.locked(), history_lib.display(verbose, monitor) as display:
+        callbacks, epochs, patience, monitor)
+    with directory.locked(), display_lib.display(
+        verbose, monitor.name) as display:
+      samples.remove_damaged(directory)
+      store = candidates_lib.CandidateStore(directory, repairs=True)
       proposer = proposals.Proposer(
-          directory, self._models, example, len(splits), self._sampler, trials,
-          enqueue)
+          directory, store, self._models, example, len(splits), limits,
+          self._sampler, enqueue)
       if before is not None:
-        self._compare(before, digests, proposer.differences())
-      proposer.warn(iterations)
-      if proposals.is_done(
-          directory, list(map(proposer.recorded, range(iterations))),
-          max_members, combining.registered_name(self._combine),
-          self._arguments.to_json()) and combining.is_unchanged(
-              directory, self._combine):
-        # Nothing is traced where nothing is left to train.
-        digests.update(preflight.digest_functions([
-            task for task in proposer.tasks_of_functions(0)
-            if not task.key.fold]))
-        self._compare(before, digests, warns=True)
-        display.begin(self._path, splits, len(self._models))
-      else:
-        preparation = preflight.Preflight(
-            splits, directory, self._arguments, self._combine,
-            executor is not None)
-        sent = None if executor is None else workers.send(
-            directory, workers.SentSearch(
-                self._models, example, splits[0].source,
-                getattr(splits[0].held_out, "source", None),
-                workers.settings(), workers.specs_of(splits[0].source)),
-            executor, preparation.signed)
-        engine = engine_lib.SearchEngine(
-            splits, directory, stop, display.epoch, preparation.kept,
-            iterations * len(splits) > 1, sent, parallel)
-        self._train(proposer, iterations, preparation, engine, executor, before,
-                    digests, max_members, display)
+        arguments_lib.compare(self._path, before, self._seed, digests)
+      changes.check_functions(directory, store, proposer, splits)
+      display.begin(self._path, splits, len(self._models))
+      is_repeated = iterations * len(splits) > 1
+      preparation = preflight.Preflight(
+          splits, directory, store, self._arguments, self._combine,
+          executor is not None, is_repeated)
+      engine = engine_lib.SearchEngine(
+          splits, directory, stop, display.epoch, preparation.kept, is_repeated,
+          None if executor is None else lambda: workers.send(
+              directory, workers.SentSearch(
+                  self._models, example, splits[0].source,
+                  getattr(splits[0].held_out, "source", None),
+                  workers.settings(), workers.specs_of(splits[0].source)),
+              executor, preparation.signed), parallel)
+      self._train(proposer, preparation, engine, executor, display, lambda judge:
+                  self._write(directory, splits, digests, limits, proposer,
+                              before, judge))
       display.end(self.history, stop.is_set())
     return self
 
-  def _train(self, proposer, iterations, preparation, engine, executor, before,
-             digests, max_members, display):
+  def _train(self, proposer, preparation, engine, executor, display, write):
     """Trains the networks that have not ended, and selects the ensemble."""
-    directory = engine.directory
-    judge, tasks = None, []
-    find_repeated = lambda: proposals.repeated_functions(
-        directory, *map(proposer.tasks_of_functions, range(2)))
-    repeated = []  # Functions.
-    for iteration in range(iterations):
-      # Without new trials, the ensemble is selected from the earlier ones.
-      tasks = proposer.propose(iteration) or tasks
-      if not tasks or iteration < iterations - 1 and proposals.is_judged(
-          directory, tasks):
-        if iteration == 1:  # Of an earlier call.
-          repeated = find_repeated()
-        continue
-      preparation.check([
-          task for i in range(iterations)
-          for task in proposer.tasks_of_functions(i)] + [
-              task for task in tasks if task.key.trial])
-      if judge is None:
-        judge = self._begin(
-            preparation, engine.splits, directory, before, digests)
-        display.begin(self._path, engine.splits, len(self._models))
-      unfinished = [
-          task._replace(copies=task.key.maker in preparation.copying)
-          for task in tasks if task.key.maker not in repeated and
-          directory.folder(task.key).finished_record() is None]
-      if any(task.callbacks is not None and directory.folder(
-          task.key).read_record() for task in unfinished):
-        log.warning("Resuming networks; their callbacks start fresh.")
-      for key, record in engine.train(unfinished, executor):
-        display.network(key, record)
-      ensemble_model.select_ensemble(
-          directory, judge, max_members, engine.stop.is_late, display.line)
-      if engine.stop.is_set():
-        break
-      if iteration == 1:
-        repeated = find_repeated()
-    if judge is None and directory.read(files.ENSEMBLE) is None:
+    judge: Any = None
+    tasks: list = []
+
+    def select():
+      if judge is not None:
+        proposer.judge_all(tasks, judge)
+        judge_lib.select_ensemble(
+            engine.directory, judge, proposer.shortlist(), engine.stop.is_late,
+            display.line)
+
+    try:
+      for tasks in proposer.rounds():
+        if proposer.unfinished(tasks):
+          engine.prepare()
+        preparation.check(proposer.unfinished(tasks))
+        proposer.check_failures(tasks)
+        judge = judge or write(
+            preparation.make_judge(proposer.find_ended))
+        for key, record in itertools.chain(proposer.failed(tasks), engine.train(
+            preparation.copied(proposer.unfinished(tasks)), executor)):
+          proposer.end(key, record, judge)
+          display.network(key, record)
+        proposer.check_failures(tasks)
+        select()
+        if engine.stop.is_set():
+          break
+    except BaseException:
+      with contextlib.suppress(Exception):
+        select()  # What has ended counts, whatever ended fit.
+      raise
+    if judge is None:
+      write(None)
+
+  def _write(self, directory, splits, digests, limits, proposer, before, judge):
+    """Writes what the search is; returns the judge."""
+    if judge is not None:
+      judge_lib.check_recorded(
+          directory, proposer.store, judge, proposer.judged_by)
+      self._judged_by = judge.arguments
+    elif before is None:
       raise ValueError("models: their functions have pruned all trials: expected "
                        "a model of at least one.")
-
-  def _begin(self, preparation, splits, directory, before, digests):
-    """Writes what the search is, and returns its judge."""
-    judge = preparation.make_judge()
-    self._judged_by = judge.arguments
-    digests.update(preparation.digests)
-    if before is not None:
-      self._compare(before, digests, warns=True)
-      preflight.check_recorded_loss(directory, judge)
-    directory.write_held_out_rows(
-        [split.held_out_rows() for split in splits])
     directory.write({
-        **self._describe(digests),
-        "monitor": judge.monitor,
+        **(before or {}), "seed": self._seed, "digests": digests,
+        "models": list(self._models), "monitor": self._monitor,
+        "finalists": limits.finalists, "max_members": limits.max_members,
+        "combine": combining.registered_name(self._combine),
+        "stops": proposer.stops, "judged_by": proposer.judged_by,
         "arguments": self._arguments.to_json(),
-        "judge": judge.arguments.to_json(),
-        "outputs": judge.names,
-        "x": splits[0].layout().structure[0],
-        "specs": rows_lib.write_sample(directory, splits)})
+        **samples.write(directory, splits),
+        **({} if judge is None else {
+            "judge": judge.arguments.to_json(), "outputs": judge.names})})
     return judge
-
-  def _compare(self, before, digests, others=(), warns=False):
-    arguments_lib.compare(
-        self._path, before, self._describe(digests), others, warns)
-
-  def _describe(self, digests):
-    return {"seed": self._seed, "digests": digests,
-            "models": list(self._models)}
 
   if not TYPE_CHECKING:
 
@@ -475,26 +464,25 @@ class EnsembleSearch:
         a different model.
     """
     return [ensemble_model.EnsembleMember(
-        member.name, member.weight, networks[0].model if len(
-            networks) == 1 else self._build_ensemble(networks))
-            for member, networks in self._build_networks()]
+        name, weight, networks[0].model if len(networks) == 1 else
+        self._build_ensemble(networks))
+            for name, weight, networks in self._build_networks()]
 
   def _build_networks(self):
-    """Yields each member of the ensemble, and its networks as members of it."""
-    self._read_ensemble()
-    directory, content, _, samples = self._read()
-    for member in self.history.members:
-      if member.weight:
-        yield member, [ensemble_model.EnsembleMember(
-            network.name, 1 / len(member.networks), self._build_network(
-                network.name, directory, content, samples))
-                       for network in member.networks]
+    """Yields the name and the weight of each member, and its networks."""
+    directory, content, _, samples_of_x = self._read()
+    store = candidates_lib.CandidateStore(directory)
+    for weight, keys in store.members(self._read_ensemble()):
+      if weight:
+        yield keys[0].member, weight, [ensemble_model.EnsembleMember(
+            key.name, 1 / len(keys), self._build_network(
+                key, directory, content, samples_of_x)) for key in keys]
 
   def _build_ensemble(self, members):
     """Returns the model of an ensemble of members."""
-    _, content, layout, samples = self._read()
+    _, content, layout, samples_of_x = self._read()
     return ensemble_model.ensemble(
-        members, layout, self._judged_by, content["outputs"], samples[0],
+        members, layout, self._judged_by, content["outputs"], samples_of_x[0],
         self._combine)
 
   def network(self, name: str) -> Any:
@@ -508,30 +496,34 @@ class EnsembleSearch:
       ValueError: no network that has ended has this `name`, or the function of
         the network now returns a different model.
     """
-    directory, content, _, samples = self._read()
-    members = self.history.members
-    known = [network.name for member in members for network in member.networks]
-    if name not in known:
+    directory, content, _, samples_of_x = self._read()
+    keys = {key.name: key for candidate in candidates_lib.CandidateStore(
+        directory) for key in candidate.keys()}
+    records = {known: record for known, key in keys.items() if (
+        record := directory.folder(key).read_record()) is not None}
+    if name in records and records[name].error:
+      raise ValueError(f"name={name!r}: this network failed: "
+                       f"{records[name].error}. Its traceback is in "
+                       f"{str(directory.folder(keys[name]).path)!r}.")
+    ended = [known for known in records
+             if directory.folder(keys[known]).predicted_record() is not None]
+    if name not in ended:
       advice = " The mean of folds is in search.members." * (
-          name in [member.name for member in members])
+          name in [key.member for key in keys.values()])
       raise ValueError(f"name={name!r}: expected the name of a finished "
-                       f"network: {', '.join(map(repr, known))}.{advice}")
-    return self._build_network(name, directory, content, samples)
+                       f"network: {', '.join(map(repr, ended))}.{advice}")
+    return self._build_network(keys[name], directory, content, samples_of_x)
 
-  def _build_network(self, name, directory, content, samples):
+  def _build_network(self, key, directory, content, samples_of_x):
     """Returns a network, rebuilt by its function, with the trained weights."""
-    key = next(key for key in directory.keys() if key.name == name)
     if key.function not in self._models:
-      raise ValueError(f"The search has a function {key.function!r} that is "
-                       "not in models. Pass the original functions.")
-    task = network_lib.NetworkTask(
+      raise ValueError(f"{key.name!r} needs the function {key.function!r}, which "
+                       "is not in models: give this function, too.")
+    candidate = candidates_lib.CandidateStore(directory).get(key.member)
+    return ensemble_model.build_member(network_lib.NetworkTask(
         key, self._models[key.function], self._judged_by, content["seed"],
-        hyperparameters=next((
-            trial.hyperparameters for trial in directory.trials()
-            if (trial.function, trial.number) == (key.function, key.trial)),
-                             None))
-    return ensemble_model.build_member(
-        task, samples[key.fold], directory.folder(key))
+        hyperparameters=candidate.hyperparameters), samples_of_x[key.fold],
+                                       directory.folder(key))
 
   @property
   def model(self) -> Any:
@@ -547,8 +539,8 @@ class EnsembleSearch:
     selected = self._read_ensemble()
     if self._built is None or self._built[0] != selected:
       members = self.members if self._combine is None else [
-          network._replace(weight=member.weight * network.weight)
-          for member, networks in self._build_networks()
+          network._replace(weight=weight * network.weight)
+          for _, weight, networks in self._build_networks()
           for network in networks]
       model = self._build_ensemble(members)
       # Keras builds the optimizer of a model that it loads, and warns if the
@@ -558,8 +550,8 @@ class EnsembleSearch:
     return self._built[1]
 
   @property
-  def held_out(self) -> list[combining.HeldOutFold]:
-    """The predictions for the held-out rows, a `HeldOutFold` for each fold.
+  def held_out(self) -> combining.HeldOutRows:
+    """Labels of the held-out rows, and what is predicted for these rows.
 
     The leaderboard's values are of these outputs. They are for calibration,
     thresholds or a model of the outputs of all members.
@@ -567,16 +559,19 @@ class EnsembleSearch:
     Raises:
       ValueError: no ensemble exists yet.
     """
-    members = self._read_ensemble()["members"]
-    return combining.read_held_out(
-        files.Directory(self._trained_path()), members, self._combine)
+    self._read_ensemble()
+    directory, content, *_ = self._read()
+    return combining.read_held_out(directory, content, self._combine)
 
   def _read_ensemble(self):
     """Returns the content of ensemble.json, if `combine` is the same."""
-    directory, *_ = self._read()
-    selected = directory.read(files.ENSEMBLE)
+    directory, content, *_ = self._read()
+    if directory.read_ensemble() is None:
+      with directory.locked():
+        judge_lib.select_again(
+            directory, content, self._judged_by, self._combine)
     combining.check_recorded(directory, self._combine)
-    return selected
+    return directory.read_ensemble()
 
   def _read(self):
     """Returns what models are built by.
@@ -587,14 +582,11 @@ class EnsembleSearch:
     forks.check_process()
     directory = files.Directory(self._trained_path())
     content = directory.read()
-    if directory.read(files.ENSEMBLE) is None:
-      raise ValueError("No network has finished yet. Call fit again with the "
-                       "same data.")
     if self._judged_by is None:
       self._judged_by = models_lib.compile_arguments_from_json(
           self._path, content["judge"], {
               "optimizer": self._arguments.optimizer})
-    return directory, content, *rows_lib.read_sample(directory, content)
+    return directory, content, *samples.read_x(directory, content)
 
   def _trained_path(self):
     if self._path is None or files.Directory(self._path).read() is None:

@@ -15,6 +15,7 @@ import warnings
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import candidates
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
@@ -156,7 +157,9 @@ class EqualityTest(parameterized.TestCase):
     compiling = models.CompileArguments(
         group.search.get("optimizer", "adam"), group.loss,
         group.search.get("metrics"), group.search.get("loss_weights"))
-    for key in files.Directory(search.history.directory).keys():
+    keys = [key for candidate in candidates.CandidateStore(
+        files.Directory(search.history.directory)) for key in candidate.keys()]
+    for key in keys:
       name, rows = key.function, data[key.fold]
       network = networks[key.name]
       function = group.models[name]

@@ -2,24 +2,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """The directory of a search: each file in it appears whole.
 
-    search.json                 what the search is, as digests
-    trials.json                 hyperparameters, before a network has them
+    search.json                 what the search is: seed, data, loss, monitor,
+                                and what the last call of fit has asked
+    sample.npz                  a few held-out rows of each fold, by which
+                                functions are checked
+    labels.npz                  labels and weights of the held-out rows, which
+                                judge ensembles
+    rows.npz                    the numbers of the held-out rows in x
     studies/dense-0.pickle      what Optuna knows after the trials of an
                                 iteration were proposed
+    candidates/0-deep.json      the record of a candidate: a function in an
+                                iteration
+    candidates/1-dense #7.json  or the seventh trial of a function
+    networks/0-0-deep/          iteration, fold and function of a network, or
+                                0-2of5-deep where there are folds
+      network.json              its epochs, and how it ended
+      best.weights.h5           Keras's own format
+      held_out.npz              its predictions
+      traceback.txt             of a network that failed, beside network.json
+      3f2a-last.weights.h5      with the optimizer, and 3f2a-best.weights.h5:
+                                of a network that has not ended
+      traceback.txt             of a network that has failed
     ensemble.json               weights, and values on held-out rows
     3f2a-outputs.npz            what the ensemble predicts for the held-out
                                 rows; of a search with combine
-    sample.npz                  a few held-out rows of each fold, by which
-                                functions are checked
-    rows.npz                    the numbers of the held-out rows in x
-    networks/0-0-deep/          iteration, fold and function of a network, or
-                                0-2of5-deep where there are folds
-      network.json              its epochs and its state
-      best.weights.h5           Keras's own format
-      held_out.npz              its predictions
-      3f2a-last.weights.h5      with the optimizer, and 3f2a-best.weights.h5:
-                                of a network that has not ended
-    networks/1-0-deep #7/       of the seventh trial of a function
+
+Files are written in this order, the last one of a network being network.json,
+and a program may be killed between any two. Each state of a candidate follows
+from what is written:
+
+    proposed  its record. Trials of an iteration without a network are proposed
+              again, the same: the study of the iteration before is read.
+    pruned    its record says so: a trial without networks.
+    training  a network has a record, and resumes.
+    failed    the record of a network says so, and then that of the candidate.
+              The next call of fit trains it anew.
+    ended     all its networks have predictions. Then its record has their
+              values, which are computed where they are missing.
+
+Where ensemble.json is missing, or is of other candidates, the ensemble is
+selected anew.
 """
 
 from collections.abc import Iterator
@@ -29,7 +51,6 @@ import json
 import math
 import os
 import pathlib
-import re
 import shutil
 import tempfile
 from typing import Any, NamedTuple
@@ -38,23 +59,25 @@ import uuid
 import weakref
 import zlib
 
-from adanet import checks
 from adanet import file_lock
 from adanet import messages
 import numpy as np
 
 BEST, LAST = "best.weights.h5", "last.weights.h5"
 _PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
+_TRACEBACK = "traceback.txt"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
-_TRIALS, _ROWS, _OUTPUTS = "trials.json", "rows.npz", "-outputs.npz"
+#: Held-out rows of x, the labels of all held-out rows, and their numbers.
+SAMPLE, LABELS = "sample.npz", "labels.npz"
+ROWS, _OUTPUTS = "rows.npz", "-outputs.npz"
 _TUPLE = "__tuple__"  # The key of an object in JSON that stands for a tuple.
 #: Why a network ended, by `Network.end_check`. After `TIME`, the next call of
 #: `fit` trains the network on.
 PATIENCE, EPOCHS, CALLBACK, TIME = (
     "no better", "all epochs", "by a callback", "out of time")
 # Begins the same of a network that no ensemble may have; then comes the reason.
-_FAILED = "failed: "
+FAILED = "failed: "
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
@@ -83,30 +106,9 @@ class Monitor(NamedTuple):
     return -value if self.mode == "max" else value
 
 
-class TrialRecord(NamedTuple):
-  """A trial that Optuna has proposed for a network, or for all folds.
-
-  Attributes:
-    function: str, the user's name of the function.
-    number: int, from 1, of the trials of the function.
-    iteration: int, from 0.
-    hyperparameters: dict from a name to a value.
-    distributions: dict from a name to a distribution in Optuna's JSON.
-    attributes: dict, `user_attrs` of the trial.
-    architecture: str, digest of the model; "" for a pruned trial, which has no
-      network.
-    code: str, digest of the function.
-    enqueued: dict, the hyperparameters that the user enqueued.
-  """
-  function: str
-  number: int
-  iteration: int
-  hyperparameters: dict[str, Any]
-  distributions: dict[str, str]
-  attributes: dict[str, Any]
-  architecture: str
-  code: str
-  enqueued: dict[str, Any] = {}
+def quote(name: str) -> str:
+  """Returns the name of a file for a user's name."""
+  return urllib.parse.quote(name, safe=" []=,+()#")
 
 
 class NetworkKey(NamedTuple):
@@ -153,8 +155,7 @@ class NetworkKey(NamedTuple):
   def folder(self) -> str:
     """The name of the network's folder."""
     fold = f"{self.fold}of{self.folds}" if self.folds > 1 else str(self.fold)
-    return urllib.parse.quote(
-        f"{self.iteration}-{fold}-{self.maker}", safe=" []=,+()#")
+    return quote(f"{self.iteration}-{fold}-{self.maker}")
 
   def seed(self, seed: int) -> int:
     """Returns the network's seed, derived from the seed of the search."""
@@ -181,6 +182,12 @@ class NetworkRecord:
       another prefix: a worker of a killed program may still save, too.
     sizes: list with the bytes of these files: a machine that loses power may
       leave empty files.
+    checksums: dict from the files of a network that has ended to their bytes
+      and CRC-32.
+    failed_epoch: int, from 1, the epoch in which an error ended the network; 0
+      without an error or outside of an epoch.
+    late_error: str, why the network failed when a later call of `fit` trained
+      it on after `TIME`; the rest of the record is that of `TIME`.
   """
   epochs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
   best_epoch: int = 0
@@ -192,6 +199,9 @@ class NetworkRecord:
   states: list = dataclasses.field(default_factory=list)
   saved: str = ""
   sizes: list[int] = dataclasses.field(default_factory=list)
+  checksums: dict[str, list[int]] = dataclasses.field(default_factory=dict)
+  failed_epoch: int = 0
+  late_error: str = ""
 
   def best_value(self, monitor: str) -> float | None:
     """Returns a log of the best epoch; None before the first epoch ends."""
@@ -200,13 +210,13 @@ class NetworkRecord:
 
   def fail(self, reason: str) -> None:
     """Ends the network for a reason such as "NaN in dense/kernel"."""
-    self.ended = _FAILED + reason
+    self.ended = FAILED + reason
 
   @property
   def error(self) -> str:
     """The reason why the network failed; "" if the network did not fail."""
-    return (self.ended.removeprefix(_FAILED)
-            if self.ended.startswith(_FAILED) else "")
+    return (self.ended.removeprefix(FAILED)
+            if self.ended.startswith(FAILED) else "")
 
   def saved_file(self, name: str) -> str:
     """Returns the name of a file of weights of `Folder.save`."""
@@ -268,18 +278,6 @@ def _write_json(path, content):
     temporary.write_text(json.dumps(content))
 
 
-def absolute_path(directory: Any) -> str | None:
-  """Returns the argument `directory` as an absolute path, or None."""
-  path = checks.check_folder("directory", directory)
-  if path is None:
-    return None
-  if "://" in path:
-    raise ValueError(
-        f"directory={path!r}: expected a folder of this machine. Mount the "
-        "other file system, or copy the folder there after the search.")
-  return os.path.abspath(os.path.expanduser(path))
-
-
 class TemporaryFolder:
   """A new folder, which goes with this object or with the process."""
 
@@ -335,22 +333,64 @@ class Folder:
     with atomic_write(self.path / name) as temporary:
       model.save_weights(str(temporary))
 
-  def write_end(self, predictions: HeldOutPredictions,
+  def write_new_best(self, model: Any) -> str:
+    """Writes the best weights; returns the name that `write_end` takes."""
+    name = f"{_NEW}{uuid.uuid4().hex[:8]}-{BEST}"
+    self.write_weights(model, name)
+    return name
+
+  def write_end(self, best: str, predictions: HeldOutPredictions,
                 record: NetworkRecord) -> None:
-    """Writes the other files of a network that has ended, the record last."""
+    """Writes the files of a network that has ended, the record last.
+
+    `best` is the name of `write_new_best`.
+    """
     if record.ended != TIME:
       record.states, record.sizes, record.step = [], [], 0
     arrays = {f"output_{i}": output
               for i, output in enumerate(predictions.outputs)}
     arrays |= {f"mask_{i}": mask for i, mask in enumerate(predictions.masks)
                if mask is not None}
+    os.replace(self.path / best, self.path / BEST)
     with atomic_write(self.path / _PREDICTIONS) as temporary:
-      np.savez(temporary, structure=json.dumps(predictions.structure), **arrays)
+      np.savez(temporary, structure=json.dumps(
+          to_json(predictions.structure)), **arrays)
+    record.checksums = {name: self._checksum(name)
+                        for name in (BEST, _PREDICTIONS)}
     self.write_record(record)
+    (self.path / _TRACEBACK).unlink(missing_ok=True)
+
+  def write_failure(self, record: NetworkRecord, text: str) -> None:
+    """Writes why a network failed, with the text of the traceback.
+
+    A network that keeps an earlier end keeps its files, too.
+
+    Raises:
+      OSError: the folder cannot be written, or the directory is gone.
+    """
+    os.stat(self.path.parent.parent / "lock")
+    with atomic_write(self.path / _TRACEBACK) as temporary:
+      temporary.write_text(text)
+    if record.error:
+      record.states, record.sizes, record.step = [], [], 0
+    self.write_record(record)
+    remove_unfinished(self.path)
+    for name in (BEST, _PREDICTIONS) if record.error else ():
+      (self.path / name).unlink(missing_ok=True)
+
+  def forget_failure(self) -> None:
+    """Removes what `write_failure` wrote of a network that failed."""
+    record = self.read_record()
+    if record is not None and record.error:
+      self.forget()
 
   def write_record(self, record: NetworkRecord) -> None:
-    """Writes the record, and removes files of weights that no record needs."""
+    """Writes the record, and removes files that were saved before."""
     _write_json(self.path / _NETWORK, dataclasses.asdict(record))
+    self.remove_old_saves(record)
+
+  def remove_old_saves(self, record: NetworkRecord) -> None:
+    """Removes files of weights that a record does not need."""
     for path in self.path.glob("*-*.weights.h5"):
       if not path.name.startswith(_NEW) and (
           record.ended not in ("", TIME) or
@@ -374,11 +414,36 @@ class Folder:
   def predicted_record(self) -> NetworkRecord | None:
     """Returns the record of a network that an ensemble may have, or None.
 
-    The network may be out of time, and train on in the next call of `fit`.
+    A network that failed has no predictions. A network that is out of time
+    trains on in the next call of `fit`.
     """
     record = self.read_record()
-    return record if record is not None and record.ended and all(
-        (self.path / name).exists() for name in (BEST, _PREDICTIONS)) else None
+    is_whole = record is not None and record.ended and not record.error and all(
+        (self.path / name).exists() for name in (BEST, _PREDICTIONS))
+    return record if is_whole else None
+
+  def _checksum(self, name):
+    content = (self.path / name).read_bytes()
+    return [len(content), zlib.crc32(content)]
+
+  def find_damage(self) -> pathlib.Path | None:
+    """Returns the path of a file that cannot be used, or None."""
+    try:
+      record = self.read_record()
+    except DamagedFileError:
+      return self.path / _NETWORK
+    for name, checksum in {} if record is None else record.checksums.items():
+      try:
+        if self._checksum(name) != checksum:
+          return self.path / name
+      except OSError:
+        return self.path / name
+    return None
+
+  def forget(self) -> None:
+    """Removes the record: the network trains from the start."""
+    for name in (_TRACEBACK, _NETWORK):
+      (self.path / name).unlink(missing_ok=True)
 
   def has_state(self, record: NetworkRecord) -> bool:
     """Returns whether a network can resume from a record."""
@@ -397,7 +462,7 @@ class Folder:
       raise self._damaged(_PREDICTIONS, error) from error
     count = sum(name.startswith("output_") for name in arrays)
     return HeldOutPredictions(
-        json.loads(str(arrays["structure"])),
+        from_json(json.loads(str(arrays["structure"]))),
         [arrays[f"output_{i}"] for i in range(count)],
         [arrays.get(f"mask_{i}") for i in range(count)])
 
@@ -412,64 +477,53 @@ class Directory:
     """Returns the folder of a network."""
     return Folder(self.path / "networks" / key.folder)
 
-  def read(self, name: str = SEARCH) -> dict[str, Any] | None:
-    """Returns the content of a JSON file; None without the file.
+  def read(self) -> dict[str, Any] | None:
+    """Returns what the search is; None for a new directory.
 
     Raises:
-      ValueError: the file cannot be read, or is that of an Estimator.
+      ValueError: the file cannot be read, or is not of such a search.
     """
+    name = f"directory={str(self.path)!r}"
     try:
-      content = json.loads((self.path / name).read_text())
+      content = json.loads((self.path / SEARCH).read_text())
     except FileNotFoundError:
-      return None
-    except (OSError, ValueError) as error:
-      raise ValueError(f"directory={str(self.path)!r} has no {name} that can "
-                       f"be read: {error}. Give another directory.") from error
-    if name == SEARCH and "models" not in content:
-      raise ValueError(f"directory={str(self.path)!r} has the search of an "
-                       "Estimator: expected a new directory.")
+      content = None
+    except OSError as error:
+      raise ValueError(f"{name} cannot be read: {error}. Give another "
+                       "directory.") from error
+    except ValueError as error:
+      raise ValueError(
+          f"{str(self.path / SEARCH)!r} cannot be read: "
+          f"{messages.one_line(error)}. Remove this file and call fit again "
+          "with the same seed, data and arguments, which writes it anew."
+      ) from error
+    if content is not None and "models" not in content:
+      raise ValueError(f"{name} has the search of an Estimator: expected a new "
+                       "directory.")
+    if (self.path / "trials.json").exists() or (
+        content is not None and "labels" not in content):
+      raise ValueError(f"{name} has the search of an earlier version of adanet:"
+                       " expected a new directory.")
     return content
+
+  def read_ensemble(self) -> dict[str, Any] | None:
+    """Returns the selected ensemble; None without it, or if it is damaged."""
+    try:
+      content = json.loads((self.path / ENSEMBLE).read_text())
+      return content if "weights" in content else None
+    except (OSError, ValueError, TypeError):
+      return None
 
   def write(self, content: dict[str, Any], name: str = SEARCH) -> None:
     """Writes a JSON file."""
     _write_json(self.path / name, content)
 
-  def keys(self) -> list[NetworkKey]:
-    """Returns the keys of all networks with files, in order of training."""
-    places = {name: i for i, name in enumerate(
-        (self.read() or {}).get("models", ()))}
-    # A file browser may add files of its own.
-    matches = (re.fullmatch(r"(\d+)-(\d+)(?:of(\d+))?-(.+?)(?: #(\d+))?",
-                            urllib.parse.unquote(path.name))
-               for path in (self.path / "networks").glob("*"))
-    return sorted(
-        (NetworkKey(int(match[1]), int(match[2]), match[4], int(match[3] or 1),
-                    int(match[5] or 0))
-         for match in matches if match), key=lambda key: (
-             key.iteration, places.get(key.function, len(places)),
-             key.function, key.trial, key.fold))
-
   def monitor(self) -> Monitor:
     return Monitor(*(self.read() or {}).get("monitor", ()))
 
-  def trials(self) -> list[TrialRecord]:
-    """Returns all trials that were proposed."""
-    content = self.read(_TRIALS) or {"trials": []}
-    return [TrialRecord(*from_json(trial)) for trial in content["trials"]]
-
-  def stops(self) -> dict[str, int]:
-    """Returns the last iteration of each function whose study has stopped."""
-    return (self.read(_TRIALS) or {"stops": {}})["stops"]
-
-  def write_trials(self, trials: list[TrialRecord], stops: dict[str, int]
-                  ) -> None:
-    self.write({"trials": [list(map(to_json, trial)) for trial in trials],
-                "stops": stops}, _TRIALS)
-
   def study_path(self, function: str, iteration: int) -> pathlib.Path:
     """Returns the path of the study after an iteration was proposed."""
-    name = urllib.parse.quote(function, safe=" []=,+()#")
-    return self.path / "studies" / f"{name}-{iteration}.pickle"
+    return self.path / "studies" / f"{quote(function)}-{iteration}.pickle"
 
   def write_study(self, function: str, iteration: int, content: bytes) -> None:
     with atomic_write(self.study_path(function, iteration)) as temporary:
@@ -477,7 +531,7 @@ class Directory:
 
   def write_held_out_rows(self, rows: list[np.ndarray | None]) -> None:
     """Writes the numbers of the held-out rows in x, or None, of each fold."""
-    with atomic_write(self.path / _ROWS) as temporary:
+    with atomic_write(self.path / ROWS) as temporary:
       with open(temporary, "wb") as file:
         np.savez(file, **{str(fold): numbers for fold, numbers in enumerate(
             rows) if numbers is not None})
@@ -485,13 +539,13 @@ class Directory:
   def held_out_rows(self) -> dict[int, np.ndarray]:
     """Returns the numbers of the held-out rows in x by fold."""
     try:
-      with np.load(self.path / _ROWS) as file:
+      with np.load(self.path / ROWS) as file:
         return {int(fold): file[fold] for fold in file}
     except Exception as error:  # NumPy has another error for each damage.
       raise DamagedFileError(
-          f"{str(self.path / _ROWS)!r} cannot be read: "
-          f"{messages.one_line(error)}. Remove ensemble.json and call fit again "
-          "with the original data.") from error
+          f"{str(self.path / ROWS)!r} cannot be read: "
+          f"{messages.one_line(error)}. Call fit again with the same data, which "
+          "writes the file.") from error
 
   def write_ensemble(self, content: dict[str, Any], outputs: list) -> None:
     """Writes ensemble.json, and before it the outputs, if there are any."""
@@ -523,8 +577,8 @@ class Directory:
         raise ValueError(f"{name} cannot be written: {error}. Give another "
                          "directory.") from error
       (self.path / "stop").unlink(missing_ok=True)
-      for folder in (self.path, self.path / "studies"):
-        remove_unfinished(folder)
+      for name in (".", "candidates", "studies"):
+        remove_unfinished(self.path / name)
       yield
 
   def stop(self, reason: str = "") -> None:

@@ -366,10 +366,12 @@ class FoldsTest(parameterized.TestCase):
   def test_a_callback_of_another_network(self):
     shared = keras.callbacks.LearningRateScheduler(lambda epoch: .01)
     search = _search(self.create_tempdir().full_path, {"line": _make()})
-    with self.assertRaisesRegex(
-        ValueError, "^callbacks returned an object of another network"):
-      search.fit(_X, _CLASSES, epochs=1, folds=2, callbacks=lambda: [shared],
-                 verbose=0)
+    with self.assertLogs("absl") as logs:
+      search.fit(_X, _CLASSES, epochs=1, iterations=2, verbose=0,
+                 callbacks=lambda: [shared])
+    self.assertRegex(logs.output[0], r"line \(2\) failed: ValueError: callbacks "
+                     "returned an object of another network")
+    self.assertEqual(["line"], [member.name for member in search.members])
 
 
 if __name__ == "__main__":

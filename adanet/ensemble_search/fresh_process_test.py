@@ -179,7 +179,7 @@ class FreshProcessTest(absltest.TestCase):
         texts = set()
         for _ in range(2):
           model = models_lib.build_model(name, function, arguments)
-          texts.add((identity.digest_model(model),
+          texts.add((str(identity.describe_model(model)),
                      identity.config_of_keras(model)))
         with self.subTest(name):
           self.assertEqual(1, len(texts))

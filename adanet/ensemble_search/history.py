@@ -1,26 +1,20 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a search, its leaderboard and picture, and its progress.
+"""The history of a search, its leaderboard and picture.
 
 Needs no TensorFlow: `adanet-report` shows a directory, too. Tables need Rich,
 pictures Matplotlib and data frames pandas, each imported at first use.
 """
 
-from collections.abc import Iterator
-import contextlib
 import io
 import itertools
 import json
 import math
 import numbers
-import os
-import sys
-import threading
-import time
 from typing import Any, NamedTuple
 
-from adanet import log
 from adanet import messages
+from adanet.ensemble_search import candidates
 from adanet.ensemble_search import files
 
 # pylint: disable=g-import-not-at-top
@@ -39,7 +33,7 @@ _COLUMNS: dict[str, tuple] = {
     "seconds": (lambda network: network.seconds, "trained", "{:.1f}".format),
     "ended": (lambda network: network.ended, "", str),
 }
-_SECS_BETWEEN_DRAWINGS = .2
+_MISSING = "not in models"  # How a network ended whose function is missing.
 
 
 class NetworkHistory(NamedTuple):
@@ -91,6 +85,11 @@ class NetworkHistory(NamedTuple):
   trial: int = 0
 
   @property
+  def has_failed(self) -> bool:
+    """Whether an error ended the network."""
+    return self.ended.startswith(files.FAILED)
+
+  @property
   def own_val_loss(self) -> float | None:
     """`val_loss` of the best epoch, by the model's own loss with penalties."""
     return (self.epochs[self.best_epoch - 1]["val_loss"] if self.best_epoch
@@ -110,12 +109,24 @@ class MemberHistory(NamedTuple):
     weight: float, the weight in the ensemble.
     values: dict with the search's loss and metrics on all held-out rows. With
       folds, each network predicts the rows of its own fold.
-    networks: tuple of `NetworkHistory`, one per fold.
+    networks: tuple of `NetworkHistory`, one per fold that has trained.
+    folds: int, the number of folds; 1 without folds.
   """
   name: str
   weight: float
   values: dict[str, float]
   networks: tuple[NetworkHistory, ...]
+  folds: int = 1
+
+  @property
+  def num_judged(self) -> int:
+    """The number of folds whose networks have ended."""
+    return sum(bool(network.values) for network in self.networks)
+
+  @property
+  def has_all_folds(self) -> bool:
+    """Whether `values` are on the rows of all folds, and not of the first."""
+    return self.num_judged == self.folds
 
 
 class SearchHistory(NamedTuple):
@@ -152,7 +163,8 @@ class SearchHistory(NamedTuple):
     Columns: `name`; the monitored value; `weight`; `val_loss` and metrics,
     computed alike in all rows; `best_epoch`; `epochs`; `parameters`;
     `predict_seconds`, the approximate time to predict 1,000 rows; `seconds` of
-    training; `ended`; `own_val_loss` where the loss of a network's own training
+    training; `ended`; `folds`, such as "1 of 5", where `finalists` alone have
+    trained all folds, and these come first; `own_val_loss` where the loss of a network's own training
     differs; and `params_rate` for a hyperparameter `rate`. Whole numbers that a
     row lacks are in a column of the type `Int64`.
 
@@ -175,17 +187,25 @@ class SearchHistory(NamedTuple):
           "name": "ensemble", **self.ensemble, "weight": 1., **_sum_columns(
               [network for network in judged if network.weight],
               self.networks)})
-    for member in sorted(
-        self.members, key=lambda member: self.place(member.values)):
-      if len(member.networks) > 1:
+    for member in sorted(self.members, key=lambda member: (
+        math.isnan(member.values[self.monitor]), not member.has_all_folds,
+        *self.place(member.values))):
+      if member.folds > 1:
         rows.append({
             "name": member.name, **member.values, "weight": member.weight,
             **_sum_columns(member.networks, member.networks)})
       rows += [{
-          "name": network.name, **network.values, "weight": network.weight,
+          "name": network.name, **dict.fromkeys(member.values, math.nan),
+          **network.values, "weight": network.weight,
           **{column: read(network)
              for column, (read, *_) in _COLUMNS.items()}}
-               for network in member.networks]
+               for network in member.networks
+               if network.values or network.has_failed]
+    if self.is_by_fold:
+      folds = {member.name: f"{member.num_judged} of {member.folds}"
+               for member in self.members}
+      for row in rows:
+        row["folds"] = folds.get(row["name"], "")
     own = {network.name: network.own_val_loss for network in judged
            if network.own_val_loss is not None}
     if any(abs(network.values["val_loss"] - own[network.name]) > 1e-4 * abs(
@@ -201,11 +221,16 @@ class SearchHistory(NamedTuple):
     return [{"name": row["name"], self.monitor: row[self.monitor],
              "weight": row["weight"], **row} for row in rows]
 
+  @property
+  def is_by_fold(self) -> bool:
+    """Whether members are compared by the rows of the first fold alone."""
+    return any(member.num_judged and not member.has_all_folds
+               for member in self.members)
+
   def summary(self) -> str:
     """Returns in a line what has trained, and the value of the ensemble."""
     states = {
-        "failed": sum(network.ended.startswith("failed: ")
-                      for network in self.networks),
+        "failed": sum(network.has_failed for network in self.networks),
         "unfinished": sum(network.ended in ("", files.TIME)
                           for network in self.networks)}
     text = ", ".join(
@@ -214,7 +239,7 @@ class SearchHistory(NamedTuple):
     return messages.count(len(self.networks), "network") + (
         f" ({text})" if text else "") + ", " + (
             f"ensemble of {size}: {self.monitor} "
-            f"{_format_number(self.ensemble[self.monitor])}"
+            f"{format_number(self.ensemble[self.monitor])}"
             if self.ensemble else "no ensemble yet")
 
   def place(self, values: dict[str, float]) -> tuple:
@@ -386,42 +411,43 @@ def _lacks_whole_numbers(values):
 
 
 def read(path: str) -> SearchHistory:
-  """Returns the history of the search in a directory.
-
-  Raises:
-    ValueError: a network of the ensemble has no files any more.
-  """
+  """Returns the history of the search in a directory."""
   directory = files.Directory(path)
-  ensemble = directory.read(files.ENSEMBLE) or {"members": [], "values": {}}
-  judged = {files.NetworkKey(*network["network"]): (
-      member["weight"] / len(member["networks"]), network["values"])
-            for member in ensemble["members"] for network in member["networks"]}
-  hyperparameters = {(trial.function, trial.number): trial.hyperparameters
-                     for trial in directory.trials()}
-  networks = {}
-  for key in directory.keys():
-    record = directory.folder(key).read_record()
-    if record is not None:
-      networks[key] = NetworkHistory(
-          key.name, key.member, key.function, key.iteration,
-          key.fold if key.folds > 1 else None, tuple(record.epochs),
-          record.best_epoch, record.ended, record.seconds, record.parameters,
-          record.predict_seconds, *judged.get(key, (None, {})),
-          hyperparameters.get((key.function, key.trial), {}), key.trial)
-  members = []
-  for member in ensemble["members"]:
-    keys = [files.NetworkKey(*network["network"])
-            for network in member["networks"]]
-    for key in keys:
-      if key not in networks:
-        raise ValueError(f"directory={path!r} lacks the network {key.name!r}: "
-                         "call fit again, which trains it anew.")
-    members.append(MemberHistory(
-        keys[0].member, member["weight"], member["values"],
-        tuple(networks[key] for key in keys)))
-  return SearchHistory(
-      path, tuple(networks.values()), tuple(members), ensemble["values"],
-      *directory.monitor())
+  content = directory.read() or {}
+  ensemble = directory.read_ensemble() or {"weights": {}, "values": {}}
+  networks, members = [], []
+  for candidate in candidates.CandidateStore(directory):
+    weight = ensemble["weights"].get(candidate.name, 0.)
+    own = []
+    for key in candidate.keys():
+      record = directory.folder(key).read_record()
+      if record is not None:
+        values = candidate.values.get(key.fold, {})
+        share = None
+        if ensemble["values"] and (values or record.error):
+          share = (weight / ensemble["folds"] if weight and
+                   key.fold < ensemble["folds"] else 0.)
+        own.append(NetworkHistory(
+            key.name, key.member, key.function, key.iteration,
+            key.fold if key.folds > 1 else None, tuple(record.epochs),
+            record.best_epoch, record.ended if key.function in content.get(
+                "models", [key.function]) else _MISSING,
+            record.seconds, record.parameters, record.predict_seconds, share,
+            values, candidate.hyperparameters or {}, key.trial))
+    networks += own
+    is_complete = candidate.all_values or (
+        content.get("finalists") is not None and 0 in candidate.values)
+    if own and (is_complete or candidate.error):
+      members.append(MemberHistory(
+          candidate.name, weight, candidate.best_known, tuple(own),
+          candidate.folds))
+  names = [name for member in members for name in member.values] or [
+      "val_loss", directory.monitor().name]
+  # What has failed has no values.
+  members = [member if member.values else member._replace(
+      values=dict.fromkeys(names, math.nan)) for member in members]
+  return SearchHistory(path, tuple(networks), tuple(members),
+                       ensemble["values"], *directory.monitor())
 
 
 def describe(path: str | None) -> str:
@@ -440,132 +466,6 @@ def describe(path: str | None) -> str:
   return f"{path!r}: {text}"
 
 
-def _format_number(value):
+def format_number(value: float | None) -> str:
+  """Returns a value as the lines of a search have it."""
   return "-" if value is None else f"{value:.4g}"
-
-
-class SearchDisplay:
-  """Shows how far a search is: a row a network on a terminal, elsewhere lines.
-
-  Threads may report.
-  """
-
-  def __init__(self, verbose: Any, monitor: str, exits: contextlib.ExitStack):
-    """Begins to draw, if there is a terminal or a notebook.
-
-    `monitor` is the log to show.
-    """
-    self._verbose = verbose
-    self._lock = threading.Lock()
-    self._rows: dict[files.NetworkKey, list[str]] = {}
-    self._last_drawing = 0.
-    self._monitor = monitor
-    self._live: Any = None
-    self._drawn: Any = None
-    if verbose not in ("auto", 1):
-      return
-    if log.is_notebook():
-      from adanet.console import page
-      self._drawn = page.Cell()
-    elif sys.stderr is not None and sys.stderr.isatty():
-      from rich import console
-      from rich import live
-      self._live = self._drawn = exits.enter_context(live.Live(
-          console=console.Console(stderr=True), auto_refresh=False,
-          transient=True))
-
-  def line(self, text: str) -> None:
-    """Shows a line."""
-    if not self._verbose:
-      return
-    if self._live is not None:
-      self._live.console.print(text, highlight=False, markup=False)
-    else:
-      log.print_line(text)
-
-  def begin(self, path: str, splits: list, functions: int) -> None:
-    """Shows what will train."""
-    rows = getattr(splits[0], "trained", None)
-    parts = [messages.count(functions, "model")]
-    if rows is not None:
-      parts.append(f"{len(rows):,} rows")
-    parts.append(f"{len(splits[0].held_out):,} held out")
-    if len(splits) > 1:
-      parts.append(f"in each of {len(splits)} folds")
-    below = os.path.relpath(path)
-    self.line(f"{', '.join(parts)}; directory "
-              f"{path if below.startswith(os.pardir) else below}")
-
-  def epoch(self, key: files.NetworkKey, record: files.NetworkRecord) -> None:
-    """Shows an epoch of a network."""
-    with self._lock:
-      cells = [key.name, f"epoch {len(record.epochs)}",
-               f"{self._monitor} "
-               f"{_format_number(record.epochs[-1][self._monitor])}",
-               f"best {_format_number(record.best_value(self._monitor))}",
-               f"{record.seconds:.1f} s"]
-      if self._verbose == 2:
-        self.line("  ".join(cells))
-      if record.ended:
-        self._rows.pop(key, None)
-      else:
-        self._rows[key] = cells
-      self._draw()
-
-  def network(self, key: files.NetworkKey, record: files.NetworkRecord) -> None:
-    """Shows that a network has ended."""
-    with self._lock:
-      self._rows.pop(key, None)
-      if record.error:
-        log.warning("%s failed: %s. The search goes on.", key.name,
-                    record.error)
-      else:
-        self.line(
-            f"{key.name}: {self._monitor} "
-            f"{_format_number(record.best_value(self._monitor))} at epoch "
-            f"{record.best_epoch} of {len(record.epochs)} "
-            f"({record.ended}), {record.seconds:.1f} s")
-      self._draw(True)
-
-  def _draw(self, at_once=False):
-    now = time.monotonic()
-    if self._drawn is None or not (
-        at_once or now - self._last_drawing > _SECS_BETWEEN_DRAWINGS):
-      return
-    self._last_drawing = now
-    from rich import table as rich_table
-    from adanet.console import tables
-    grid = rich_table.Table.grid(padding=(0, 2, 0, 0))
-    for cells in self._rows.values():
-      tables.add_row(grid, *cells)
-    self._drawn.update(grid, refresh=True)
-
-  def end(self, history: SearchHistory, is_stopped: bool) -> None:
-    """Shows the ensemble."""
-    if is_stopped:
-      unfinished = sum(network.ended in ("", files.TIME)
-                       for network in history.networks)
-      self.line(f"max_seconds is over; unfinished networks: {unfinished}. All "
-                "training so far is saved: call fit again to resume.")
-    if not history.ensemble:
-      return
-    best = history.rows()[1]
-    monitor = history.monitor
-    value = history.ensemble[monitor]
-    gain = 100 * (value / best[monitor] - 1) if best[monitor] else 0
-    more = "more" if gain > 0 else "less"
-    if history.mode == "min":
-      gain = -gain
-    count = sum(bool(member.weight) for member in history.members)
-    kind = "model" if history.networks[0].fold is not None else "network"
-    self.line(
-        f"ensemble of {count}: {monitor} {_format_number(value)}, best {kind} "
-        f"{best['name']} {_format_number(best[monitor])}" + (
-            f" ({gain:.1f} % {more})" if count > 1 and gain > 0 else ""))
-
-
-@contextlib.contextmanager
-def display(verbose: Any, monitor: str) -> Iterator[SearchDisplay]:
-  """Yields a `SearchDisplay`, which leaves the terminal as it was."""
-  with contextlib.ExitStack() as exits:
-    yield SearchDisplay(verbose, monitor, exits)

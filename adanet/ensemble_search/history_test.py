@@ -13,6 +13,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from adanet.ensemble_search import candidates
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.history import main
@@ -33,7 +34,8 @@ def written(path: str) -> None:
   """Writes the files of a search with a diverged network, and one that trains.
   """
   directory = files.Directory(path)
-  directory.write({"models": []})
+  directory.write({"models": ["deep", "wide"], "labels": [], "finalists": None,
+                   "monitor": ["val_loss", "min"]})
   for key, losses, best, ended in zip(
       _KEYS, ((.9, .5, .6, .7), (2., math.nan), (.8, .4)), (2, 1, 2),
       (files.PATIENCE, files.EPOCHS, "")):
@@ -41,11 +43,13 @@ def written(path: str) -> None:
     folder.path.mkdir(parents=True)
     folder.write_record(files.NetworkRecord(
         _epochs(*losses), best, ended, 1.5, 1234, .0056))
-  directory.write({"values": _VALUES[0], "members": [
-      {"weight": weight, "values": values, "networks": [
-          {"network": key, "values": values}]}
-      for key, weight, values in zip(_KEYS, (1., 0.), _VALUES)]},
-                  files.ENSEMBLE)
+  store = candidates.CandidateStore(directory)
+  for key, values in zip(_KEYS, (*_VALUES, {})):
+    store.write(candidates.SearchCandidate(
+        key.function, key.iteration, all_values=values,
+        values={0: values} if values else {}))
+  directory.write({"values": _VALUES[0], "folds": 1,
+                   "weights": {"deep": 1., "wide": 0.}}, files.ENSEMBLE)
 
 
 class HistoryTest(parameterized.TestCase):
@@ -146,7 +150,7 @@ class HistoryTest(parameterized.TestCase):
 
   def test_nothing_has_trained(self):
     directory = self.create_tempdir().full_path
-    files.Directory(directory).write({"models": []})
+    files.Directory(directory).write({"models": [], "labels": []})
     os.mkdir(os.path.join(directory, "networks"))
     error = io.StringIO()
     with contextlib.redirect_stderr(error):

@@ -106,17 +106,6 @@ def digest_argument(value: Any) -> str:
   return f"{name} {digest}"
 
 
-def digest_json(value: Any) -> str:
-  """Returns a digest of a value of JSON."""
-  return hashlib.sha256(
-      json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def digest_model(model: Any) -> str:
-  """Returns a digest of `describe_model`."""
-  return digest_json(describe_model(model))
-
-
 def describe_model(model: Any) -> dict[str, Any]:
   """Returns what a compiled model is, as JSON.
 
@@ -466,6 +455,11 @@ def _code_text(code):
 
 def _short_digest(text):
   return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def digest_json(value: Any) -> str:
+  """Returns a digest of a value that JSON can have."""
+  return _short_digest(json.dumps(value, sort_keys=True))
 
 
 def digest_code(function: Any) -> str:

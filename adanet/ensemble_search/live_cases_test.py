@@ -531,7 +531,7 @@ make = lambda: keras.Sequential([
     self.assertLen(search.members, 1)
     with open(os.path.join(folder, "search.json"), "w") as file:
       file.write("{")
-    with self.assertRaisesRegex(ValueError, "has no search.json that can be"):
+    with self.assertRaisesRegex(ValueError, "search.json' cannot be read"):
       self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
 
   @level.gate

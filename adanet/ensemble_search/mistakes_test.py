@@ -140,7 +140,7 @@ _MISTAKES = {
                     "models has the name 'ensemble': expected a string"),
     "long_name": ({"models": {"a" * 99: _make()}}, {}, "of at most 80 bytes"),
     "no_folder": ({"directory": "/dev/null"}, {},
-                  "directory='/dev/null' has no search.json that can be read"),
+                  "directory='/dev/null' cannot be read"),
     "not_to_write": ({"directory": "/proc/search"}, {},
                      "directory='/proc/search' cannot be written"),
     "number": ({"models": {"a": 3}}, {}, "models['a'] is 3: expected"),
@@ -395,8 +395,9 @@ class MistakesTest(parameterized.TestCase):
     search = ensemble_search.EnsembleSearch(
         {"a": _make()}, _SPARSE, directory=self.create_tempdir().full_path)
     with self.assertRaisesRegex(
-        ValueError, "^callbacks: a callback compiled the model, or called "
-        "make_train_function, in epoch 2: expected this in on_train_begin"):
+        ValueError, r"^models\['a'\] failed: ValueError: callbacks: a callback "
+        "compiled the model, or called make_train_function, in epoch 2: "
+        "expected this in on_train_begin"):
       search.fit(_X, _Y, epochs=3, verbose=0, callbacks=callbacks)
 
   def test_scope_of_a_strategy(self):

@@ -5,7 +5,6 @@
 from collections.abc import Iterator
 import contextlib
 import inspect
-import json
 import os
 import tempfile
 import types
@@ -186,8 +185,8 @@ def call_function(owner: str, function: Any) -> Any:
     model = function()
   except Exception as error:
     raise ValueError(
-        f"{owner} fails to make its model: {type(error).__name__}: "
-        f"{messages.one_line(error)}{_advise_trial(error)}") from error
+        f"{owner} fails to make its model: {messages.with_type(error)}"
+        f"{_advise_trial(error)}") from error
   if not isinstance(model, keras.Model):
     raise ValueError(f"{owner} returned {messages.describe(model)}: expected a "
                      "model of Keras 3.")

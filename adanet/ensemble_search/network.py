@@ -21,6 +21,7 @@ import warnings
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
+from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
@@ -167,6 +168,13 @@ class Network:
     self._callbacks = keras.callbacks.CallbackList()
     self._epoch = None  # The last one that has begun.
 
+  @property
+  def epoch_in_training(self) -> int:
+    """The epoch that has begun and not ended, from 1; 0 without such an epoch.
+    """
+    return (0 if self._epoch != len(self.record.epochs) else
+            len(self.record.epochs) + 1)
+
   def become(self, task: NetworkTask, split: Any) -> bool:
     """Becomes another network of the same function, with new values.
 
@@ -196,7 +204,7 @@ class Network:
                        for value in model.get_weights()]
     if record is not None and folder.has_state(record):
       self.record = record
-      record.ended = ""
+      record.ended, record.late_error, record.failed_epoch = "", "", 0
       if self.task.callbacks is not None:  # They may look at the model.
         self._load_state()
     self._last_callback = _LastCallback()
@@ -248,8 +256,8 @@ class Network:
             report: Report = lambda *_: None) -> files.NetworkRecord | None:
     """Trains until the end; returns the record, or None after a stop."""
     while not self.record.ended:
-      for flat, numbers in self._split.chunks(
-          len(self.record.epochs), self.record.step):
+      for flat, numbers in failures.reading(self._split.chunks(
+          len(self.record.epochs), self.record.step)):
         if not self.take_steps(flat, numbers, is_stopped):
           self.save()
           return None
@@ -305,9 +313,12 @@ class Network:
   def end_epoch(self) -> None:
     """Checks the network on held-out rows; see `end_check`."""
     self.begin_check()
-    for flat, numbers in self._split.held_out.chunks(self.check_size):
+    for flat, numbers in self._held_out_chunks():
       self.check(flat, numbers)
     self.end_check()
+
+  def _held_out_chunks(self):
+    return failures.reading(self._split.held_out.chunks(self.check_size))
 
   @rows_lib.on_own_device
   def begin_check(self) -> None:
@@ -357,8 +368,7 @@ class Network:
     if not record.best_epoch or monitor.cost(logs) < monitor.cost(
         record.epochs[record.best_epoch - 1]):
       self._keep_epoch()
-    if not record.ended:
-      self._end_if_over()
+    self._end_if_over()
     if not record.ended and self.model.stop_training:
       record.ended = files.CALLBACK
     now = time.monotonic()
@@ -378,12 +388,11 @@ class Network:
         for variable, value, is_checked in zip(
             self.model.weights, weights, self._is_finite)
         if is_checked and (kind := _find_not_finite(value))), "")
-    if wrong and record.best_epoch:
-      return
-    record.best_epoch = len(record.epochs)
-    self._best = weights
-    if wrong:
-      record.fail(f"{wrong} after epoch {record.best_epoch}")
+    if not wrong:
+      record.best_epoch = len(record.epochs)
+      self._best = weights
+    elif not record.best_epoch:
+      raise failures.NotFiniteError(f"{wrong} after epoch {len(record.epochs)}")
 
   def _end_if_over(self):
     epochs = len(self.record.epochs)
@@ -470,15 +479,15 @@ class Network:
     models.reset_states(model)  # As those of a model that begins to predict.
     record.parameters = model.count_params()
     # Before predictions: some layers count these.
-    self._folder.write_weights(model, files.BEST)
-    predictions = self._predict(self._split.held_out.chunks(self.check_size))
+    best = self._folder.write_new_best(model)
+    predictions = self._predict(self._held_out_chunks())
     # Infinity may be right, as the logit of a class that cannot be.
-    if not record.error and any(
-        _find_not_finite(array) == "NaN" for array in predictions.outputs):
-      record.fail("NaN in the predictions of held-out rows after epoch "
-                  f"{record.best_epoch}")
+    if any(_find_not_finite(array) == "NaN" for array in predictions.outputs):
+      raise failures.NotFiniteError(
+          "NaN in the predictions of held-out rows after epoch "
+          f"{record.best_epoch}")
     record.predict_seconds = self._predict_seconds()
-    self._folder.write_end(predictions, record)
+    self._folder.write_end(best, predictions, record)
     return record
 
   @rows_lib.on_own_device

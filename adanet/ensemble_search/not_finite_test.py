@@ -4,6 +4,7 @@
 
 from concurrent import futures
 import math
+import os
 from unittest import mock
 
 from absl.testing import absltest
@@ -22,6 +23,7 @@ _Y = (_X[:, :1] > 0).astype("float32")
 _BAD_X = np.array(_X)
 _BAD_X[[1, 50], 0] = _BAD_X[[7, 90], 2] = math.nan
 _LOSS = "binary_crossentropy"
+_GOES_ON = "The search goes on; fit trains it again when called again."
 
 
 class ForgetsNumbers(L.Layer):
@@ -115,7 +117,7 @@ class NotFiniteTest(parameterized.TestCase):
     self.assertEqual({name: f"failed: {reason}"}, {
         network.name: network.ended for network in history.networks
         if network.ended.startswith("failed")})
-    self.assertEqual([f"{name} failed: {reason}. The search goes on."], [
+    self.assertEqual([f"{name} failed: {reason}. {_GOES_ON}"], [
         line for line in self.lines() if " failed: " in line])
     last = history.rows()[-1]
     self.assertEqual(name, last["name"])
@@ -135,27 +137,31 @@ class NotFiniteTest(parameterized.TestCase):
     search = self._fit(models, **fit)
     self._check_failed(search, "bad", "NaN in hidden/kernel after epoch 1")
     self.assertLen(search.history.networks[0].epochs, 1)
-    # It does not train again, and does not count later.
+    self.assertCountEqual(
+        ["network.json", "traceback.txt"],
+        os.listdir(os.path.join(self.folder, "networks", "0-0-bad")))
+    # It trains once more in each later call.
     self._fit(models, **{**fit, "iterations": 2})
     self.assertEmpty([line for line in self.lines() if "the same" in line])
     self.assertEqual([
-        f"{name} failed: NaN in hidden/kernel after epoch 1. The search goes "
-        "on." for name in ("bad", "bad (2)")], [
+        f"{name} failed: NaN in hidden/kernel after epoch 1. {_GOES_ON}"
+        for name in ("bad", "bad", "bad (2)")], [
             line for line in self.lines() if " failed: " in line])
 
   def test_one_fold(self):
-    """The other networks of the function count no more."""
+    """The other networks of the function do not begin."""
     y = np.arange(120) % 2
     x = np.array(_X)
     x[::2, 1] = math.nan
     folds = [(np.arange(0, 100, 2), np.arange(100, 110)),
              (np.arange(1, 100, 2), np.arange(111, 120, 2))]
     search = self._fit(
-        {"bad": _make(), "good": _make(ReplacesNaN)}, x, y, folds=folds)
-    rows = {row["name"]: row["val_loss"] for row in search.history.rows()}
-    self.assertTrue(math.isnan(rows["bad"]))
-    self.assertTrue(math.isnan(rows["bad, fold 1 of 2"]))
-    self.assertTrue(math.isfinite(rows["bad, fold 2 of 2"]))
+        {"bad": _make(), "good": _make(ReplacesNaN)}, x, y, folds=folds,
+        parallel=1)
+    self.assertEqual(
+        ["bad, fold 1 of 2", "good, fold 1 of 2", "good, fold 2 of 2"],
+        [network.name for network in search.history.networks])
+    self.assertTrue(math.isnan(search.history.rows()[-1]["val_loss"]))
     self.assertEqual(["good"], [member.name for member in search.members])
 
   def test_weights_after_a_good_epoch(self):
@@ -242,10 +248,11 @@ class NotFiniteTest(parameterized.TestCase):
   @parameterized.parameters(level.first([(2,), (1,)]))
   def test_all_networks(self, count):
     names = ["a", "b"][:count]
+    all_failed = f" All {count} networks that began have failed."
     with self.assertRaisesRegex(
         ValueError, r"^models\['a'\] failed: NaN in hidden/kernel after epoch "
-        "1" + ", and so did all other models that trained" * (count > 1) +
-        ": expected finite numbers. Try a smaller learning rate, or look for "):
+        f"1.{all_failed if count > 1 else ''} Try a smaller learning rate, or "
+        "look for NaN and .* fit trains them again when called again."):
       self._fit({name: _make(ForgetsNumbers) for name in names})
 
   def test_monitor_that_is_nan_at_first(self):

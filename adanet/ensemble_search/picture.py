@@ -61,8 +61,10 @@ def _draw_trials(page, history):
   for member in history.members:
     network = member.networks[0]
     if network.trial:
-      trials.setdefault(network.function, {})[network.trial] = (
-          member.values[history.monitor])
+      # All by the same rows.
+      values = network.values if history.is_by_fold else member.values
+      trials.setdefault(network.function, {})[network.trial] = values.get(
+          history.monitor, math.nan)
   if not trials:
     return
   best = (np.fmax if history.mode == "max" else np.fmin).accumulate
@@ -74,7 +76,8 @@ def _draw_trials(page, history):
     curves += [drawing.Curve(name, color, (), [point])
                for point in zip(numbers, own)]
   axes = page.axes(_LEFT, page.y + .2, _CURVES_WIDTH, _TRIALS_HEIGHT,
-                   f"Best {history.monitor} after each trial")
+                   f"Best {history.monitor} after each trial" + (
+                       ", on fold 1" if history.is_by_fold else ""))
   drawing.draw_curves(axes, curves, "trial; a dot is its own value",
                       history.mode)
   page.skip(_TRIALS_HEIGHT + .7)

@@ -6,6 +6,7 @@ Each function builds its model, whose steps are traced on the shapes of the
 data, and the judge judges something. The networks that were built train first.
 """
 
+from collections.abc import Callable
 from typing import Any
 import weakref
 
@@ -14,13 +15,17 @@ from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import broadcasts
+from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
+from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
+from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import studies
 from adanet.ensemble_search import workers
 import numpy as np
 
@@ -35,22 +40,12 @@ _OTHER_MODEL = (
     "function.")
 
 
-def digest_functions(tasks: list[network_lib.NetworkTask]) -> dict[str, str]:
-  """Returns a digest of the model of each task, which is not traced."""
-  digests = {}
-  for task in tasks:
-    with task.seeded():
-      digests[task.owner] = identity.digest_model(task.build_model())
-  return digests
-
-
 class Preflight:
   """Builds and checks networks before they train; see the module.
 
   Attributes:
     kept: `KeptNetworks`, with networks that were built for checks, and that
       train first.
-    digests: dict from an argument, such as "models['deep']", to a digest.
     signed: dict from each maker to the key of a network, and the `Signature` of
       the model of this network; empty without an executor.
     copying: set with the makers whose networks need copies of layers; see
@@ -58,19 +53,29 @@ class Preflight:
   """
 
   def __init__(self, splits: list, directory: files.Directory,
+               store: candidates_lib.CandidateStore,
                arguments: models_lib.CompileArguments, combine: Any,
-               has_executor: bool):
-    """Builds nothing yet; with `has_executor`, workers build models, too."""
+               has_executor: bool, is_repeated: bool):
+    """Builds nothing yet.
+
+    Args:
+      splits: list with the split of each fold.
+      directory, store: of the search.
+      arguments, combine: of the search.
+      has_executor: bool, whether workers build models, too.
+      is_repeated: bool, whether a function makes several networks.
+    """
     self.kept = network_lib.KeptNetworks()
-    self.digests: dict[str, str] = {}
     self.signed: dict[
         str, tuple[files.NetworkKey, workers.Signature]] = {}
     self.copying: set[str] = set()
     self._splits = splits
     self._directory = directory
+    self._store = store
     self._arguments = arguments
     self._combine = combine
     self._has_executor = has_executor
+    self._is_repeated = is_repeated
     self._variables = _OuterVariables()
     self._first: Any = None  # The first network, and its predictions.
     self._compiled: Any = None  # See _compare_loss.
@@ -84,23 +89,34 @@ class Preflight:
   def check(self, tasks: list[network_lib.NetworkTask]) -> None:
     """Builds a network of each function or trial, and checks the network.
 
-    `tasks` has the tasks of functions for all iterations.
+    A trial that does not fit is recorded as failed.
 
     Raises:
-      ValueError: the data, a model, the loss or the metrics do not fit.
+      ValueError: the data, the model of a function, the loss or the metrics do
+        not fit.
     """
-    tasks_of: dict[str, list] = {}
+    task_of_maker: dict[str, network_lib.NetworkTask] = {}
     for task in tasks:
       if task.key.maker not in self._makers:
-        tasks_of.setdefault(task.key.maker, []).append(task)
-    for i, (maker, same) in enumerate(tasks_of.items()):
-      unfinished = next((task for task in same if self._directory.folder(
-          task.key).finished_record() is None), None)
-      # A trial that has ended never trains again.
-      if unfinished or not same[0].key.trial or self._first is None:
-        self._check_maker(
-            unfinished or same[0], same, rows_lib.least_loaded((), i))
-        self._makers.add(maker)
+        task_of_maker.setdefault(task.key.maker, task)
+    for i, task in enumerate(task_of_maker.values()):
+      try:
+        network, predictions = self._check_maker(
+            task, rows_lib.least_loaded((), i))
+      except Exception as error:
+        # A function fails the same each time, and a trial by its own values.
+        if not task.key.trial:
+          raise
+        if studies.is_pruned(error):  # Of a function that was repaired.
+          candidate = self._store.get(task.key.member)
+          candidate.is_pruned = True
+          self._store.write(candidate)
+        else:
+          failures.record_failure(
+              task, self._directory.folder(task.key), error)
+      else:
+        self._check_search(network, predictions)
+        del network  # Which may be too large for two.
     self._check_x()
 
   def _check_x(self):
@@ -111,7 +127,7 @@ class Preflight:
     texts = messages.list_names(text for text, _ in wrong)
     fill = ("Leave these rows out, or fill them, for example with "
             "numpy.nan_to_num.")
-    if not self._takes_x and self._directory.read(files.ENSEMBLE) is None:
+    if not self._takes_x and self._directory.read_ensemble() is None:
       raise ValueError(
           f"{texts}, and the loss of {self._first[0].task.owner} is not finite"
           + (
@@ -120,11 +136,8 @@ class Preflight:
     log.warning("%s: a network whose weights become NaN will fail. %s", texts,
                 fill)
 
-  def _check_maker(self, task, same, device):
-    """Builds a network, and checks everything about its function.
-
-    `task` is the first unfinished task of all tasks of the function, `same`.
-    """
+  def _check_maker(self, task, device):
+    """Builds a network, and checks everything about its function."""
     split = self._splits[task.key.fold]
     network, batch, predictions, again = self._build(task, split, device)
     outer = _outer_variables(network.model, again)
@@ -133,12 +146,10 @@ class Preflight:
       task = task._replace(copies=True)
       network, batch, predictions, again = self._build(task, split, device)
     model, owner = network.model, task.owner
-    # Each call of fit compares the same network, the first one.
-    if task.key != same[0].key and not task.key.trial:
-      self.digests.update(digest_functions(same[:1]))
     _check_sizes(owner, model, self._splits)
     _check_vocabularies(owner, model)
-    self._variables.check(owner, model, again, batch[0], len(same) > 1)
+    self._variables.check(
+        owner, model, again, batch[0], self._is_repeated)
     _check_floats(owner, predictions)
     self._check_losses(owner, model, batch, predictions)
     if self._has_executor:
@@ -147,11 +158,18 @@ class Preflight:
     if network.config is None:  # Otherwise the config tells all.
       again = models_lib.copy_outer_model(owner, again, model)
       _check_again(network, again, batch[0], predictions.outputs)
-      self._check_finished(task, batch[0])
+    if self._first is not None:
+      _check_same(self._first[0].task.owner, self._first[1], owner, predictions)
+    return network, predictions
+
+  def _check_search(self, network, predictions):
+    """Checks the data and the arguments by a network; all others fail alike."""
+    task, model = network.task, network.model
+    owner, split = task.owner, self._splits[task.key.fold]
+    self._makers.add(task.key.maker)
     self._output_names.append(getattr(model, "output_names", None))
-    monitor = task.monitor
-    if monitor.name != "val_loss" and task.callbacks is None:
-      _check_monitor(network, split, monitor.name)
+    if task.monitor.name != "val_loss" and task.callbacks is None:
+      _check_monitor(network, split, task.monitor.name)
     if self._first is None:
       self._first = network, predictions
       self._wrong_x = _check_values(network, split)
@@ -160,8 +178,7 @@ class Preflight:
       _check_range(owner, predictions.outputs, self._arguments.loss)
       if self._combine is not None:
         combining.check_outputs(self._combine, owner, predictions)
-    else:
-      _check_same(self._first[0].task.owner, self._first[1], owner, predictions)
+      self._check_ended(owner, predictions)
     if self._wrong_x and not self._takes_x:
       self._takes_x = all(_has_finite_loss(network, rows)
                           for _, rows in self._wrong_x)
@@ -180,9 +197,9 @@ class Preflight:
       losses.append(model.loss)
     for loss in losses:
       if len(batch) > 1 and not any(loss is known for known in self._losses):
-        self._losses.append(loss)
         broadcasts.check_loss(owner, loss, batch[1], predictions,
                               getattr(model, "output_names", None))
+        self._losses.append(loss)
 
   def _build(self, task, split, device):
     """Returns a network, some rows, and a second model of its function.
@@ -195,30 +212,48 @@ class Preflight:
     with task.seeded():
       again = task.build_model()
       # A copy has another config.
-      if not task.key.trial and not task.copies:
-        self.digests[task.owner] = identity.digest_model(again)
+      if not task.copies:
+        candidate = self._store.get(task.key.member)
+        candidate.architecture = identity.describe_model(again)
+        self._store.write(candidate)
       if network.config is None:
         ensemble_model.prepare(again, batch[0])
       elif identity.config_of_keras(again) != network.config:
         raise ValueError(_OTHER_MODEL.format(task.owner, "its config differs"))
     return network, batch, predictions, again
 
-  def _check_finished(self, task, x):
-    """Checks that a maker builds the model of its finished network."""
-    for key in self._directory.keys():
-      folder = self._directory.folder(key)
-      if (key.maker, key.fold) == (task.key.maker, task.key.fold) and (
-          folder.finished_record() is not None):
-        # With the seed of this network, by which the function may draw.
-        ensemble_model.build_member(task._replace(key=key), x, folder)
-        return
+  def _check_ended(self, owner, predictions):
+    """Compares the outputs with those of a network that has ended."""
+    for candidate in self._store:
+      for key in candidate.keys():
+        folder = self._directory.folder(key)
+        if folder.predicted_record() is not None:
+          _check_same(key.owner, folder.predictions(), owner, predictions)
+          return
 
-  def make_judge(self) -> ensemble_model.Judge:
+  def make_judge(self, find_ended: Callable[[], Any]) -> judge_lib.Judge | None:
     """Returns the judge of the checked models, which judges all held-out rows.
+
+    Where no model was checked, `find_ended` returns the task of a network that
+    has ended, or None. Then there is nothing to judge.
 
     Raises:
       ValueError: the loss or the metrics do not fit.
     """
+    if self._first is None:
+      task = find_ended()
+      if task is None:
+        return None
+      self._check_search(*self._check_maker(task, rows_lib.least_loaded(())))
+    return self._make_judge()
+
+  def copied(self, tasks: list[network_lib.NetworkTask]
+            ) -> list[network_lib.NetworkTask]:
+    """Returns tasks that say which networks need copies of layers."""
+    return [task._replace(copies=task.key.maker in self.copying)
+            for task in tasks]
+
+  def _make_judge(self):
     arguments, names = self._arguments, self._output_names
     if arguments.loss is None:
       arguments = models_lib.CompileArguments(
@@ -229,8 +264,9 @@ class Preflight:
     network, predictions = self._first
     monitor = network.task.monitor
     try:
-      judge = ensemble_model.Judge(
-          arguments, [split.held_out for split in self._splits], predictions,
+      judge = judge_lib.Judge(
+          arguments, [split.held_out.labels() for split in self._splits],
+          predictions,
           names[0] if has_names else None, monitor, self._combine)
       for fold, split in enumerate(self._splits):
         outputs, masks = (
@@ -254,35 +290,6 @@ class Preflight:
           f"monitor={monitor.name!r}: expected val_loss or a metric of the "
           f"search: {', '.join(map(repr, values))}.")
     return judge
-
-
-def check_recorded_loss(directory: files.Directory, judge: ensemble_model.Judge
-                       ) -> None:
-  """Raises a ValueError if networks were judged by another loss than now.
-
-  A loss may differ by a global, a closure or its code, which no digest tells.
-  """
-  recorded = directory.read(files.ENSEMBLE)
-  for member in (recorded or {"members": []})["members"]:
-    for network in member["networks"]:
-      key = files.NetworkKey(*network["network"])
-      folder = directory.folder(key)
-      record = folder.finished_record()
-      # A network that was out of time may have trained on since, and a network
-      # that failed has no value.
-      if record is None or network["epochs"] != len(record.epochs) or (
-          record.error):
-        continue
-      predictions = folder.predictions()
-      before, now = network["values"]["val_loss"], judge.values(
-          predictions.outputs, predictions.masks, fold=key.fold)["val_loss"]
-      if not np.isclose(before, now, 1e-3, 1e-6, equal_nan=True):
-        raise ValueError(
-            f"directory={str(directory.path)!r} has a search with something "
-            f"else: loss or held-out data give {key.name!r} val_loss {now:.4g} "
-            f"now, and gave {before:.4g} before. Give the original arguments, "
-            "or another directory.")
-      return
 
 
 def _check_sizes(owner, model, splits):

@@ -1,23 +1,29 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decides what trains next: functions once an iteration, or trials.
+"""Decides what trains next: functions once an iteration, trials, and finals.
 
 A function that takes an argument has a space of hyperparameters. In each
 iteration, Optuna proposes trials of the function from the results of all
 earlier iterations; `studies` has Optuna's study. The proposals depend on the
 seed and the results alone, and are written before a network trains: first the
 study, which the next iteration reads, and then the trials.
+
+With finalists, all candidates train their first fold, and the best ones train
+the other folds after the last iteration.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 import functools
 from typing import Any
-import warnings
 
 from adanet import log
 from adanet import messages
+from adanet.ensemble_search import candidates as candidates_lib
+from adanet.ensemble_search import combining
+from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
+from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import studies
@@ -90,88 +96,269 @@ def build_at_random(owner: str, function: Any) -> Any:
         return models_lib.call_function(
             owner, functools.partial(function, trial))
       except ValueError as error:
-        if trial.number > _MAX_PRUNED or not isinstance(
-            error.__cause__, optuna.TrialPruned):
+        if trial.number > _MAX_PRUNED or not studies.is_pruned(error):
           raise
 
 
 class Proposer:
-  """Makes the tasks of each iteration of a search."""
+  """Makes the tasks of each round of a search: iterations, and then finals.
 
-  def __init__(self, directory: files.Directory, functions: dict[str, Any],
+  Attributes:
+    functions: dict from a name to a function.
+    store: `CandidateStore` of the directory.
+  """
+
+  def __init__(self, directory: files.Directory,
+               store: candidates_lib.CandidateStore, functions: dict[str, Any],
                example: network_lib.NetworkTask, folds: int,
-               sampler: Any = None, trials: int | None = None,
+               limits: judge_lib.Limits, sampler: Any = None,
                enqueue: dict[str, list] | None = None):
     """Proposes nothing yet.
 
     Args:
       directory: `Directory` of the search.
+      store: `CandidateStore` of the directory.
       functions: dict from a name to a function.
       example: `NetworkTask`, for all that tasks have in common.
       folds: int, the networks of a function or a trial in an iteration.
+      limits: `Limits`.
       sampler: as in `EnsembleSearch`.
-      trials, enqueue: as in `EnsembleSearch.fit`.
+      enqueue: as in `EnsembleSearch.fit`.
     """
     self._directory = directory
-    self._functions = functions
+    self.store = store
+    self.functions = functions
     self._spaces = list_spaces(functions)
     self._example = example
     self._folds = folds
+    self._limits = limits
     self._sampler = sampler
-    self._trials = trials
     self._enqueue = enqueue or {}
+    self._repeated: list[str] = []
+    self._new_failures: set[str] = set()  # Trials that could not be built.
+    # The last iteration of each function whose study has stopped.
+    self._stops = (directory.read() or {}).get("stops", {})
     # Where nothing has trained, another function may be given. The same one
     # is proposed the same trials.
-    last = {key.function: key.iteration for key in directory.keys()}
-    self._recorded, dropped = [], set()
-    for trial in directory.trials():
-      if trial.iteration <= last.get(trial.function, -1):
-        self._recorded.append(trial)
-      else:
-        dropped.add(trial.function)
-    self._stops = {name: iteration for name, iteration in
-                   directory.stops().items() if name not in dropped}
+    last = {candidate.function: candidate.iteration for candidate in store
+            if any(map(self._has_trained, candidate.keys()))}
+    for candidate in list(store):
+      if candidate.trial and candidate.function in self._spaces and (
+          candidate.iteration > last.get(candidate.function, -1)):
+        store.remove(candidate)
+        self._stops.pop(candidate.function, None)
 
-  def _tasks(self, iteration, name, trial=None):
-    return [self._example._replace(
-        key=files.NetworkKey(iteration, fold, name, self._folds,
-                             trial.number if trial else 0),
-        function=self._functions[name],
-        hyperparameters=trial and trial.hyperparameters)
-            for fold in range(self._folds)]
+  def is_space(self, name: str) -> bool:
+    """Returns whether a function takes a trial."""
+    return name in self._spaces
 
-  def tasks_of_functions(self, iteration: int) -> list[network_lib.NetworkTask]:
-    """Returns the tasks of functions that take no trial."""
-    return [task for name in self._functions if name not in self._spaces
-            for task in self._tasks(iteration, name)]
+  def _has_trained(self, key):
+    record = self._directory.folder(key).read_record()
+    return record is not None and not record.error
 
-  def recorded(self, iteration: int) -> list[network_lib.NetworkTask] | None:
-    """Returns the tasks of an iteration; None before all are proposed."""
-    tasks = self.tasks_of_functions(iteration)
+  def task(self, candidate: candidates_lib.SearchCandidate, fold: int = 0
+          ) -> network_lib.NetworkTask:
+    """Returns the task of a network."""
+    return self._example._replace(
+        key=candidate.key(fold), function=self.functions[candidate.function],
+        hyperparameters=candidate.hyperparameters)
+
+  def rounds(self) -> Iterator[list[network_lib.NetworkTask]]:
+    """Yields all tasks of each round in which something is left to do.
+
+    All networks of a round have ended before the next round. After the rounds,
+    the ensemble may be of other candidates than `shortlist` has, and so the
+    tasks of the last round are yielded once more.
+    """
+    self._warn()
+    folds = range(self._folds if self._limits.finalists is None else 1)
+    is_new, tasks = False, []
+    for iteration in range(self._limits.iterations):
+      candidates = self._propose(iteration)
+      is_new = self._begin(candidates, folds)
+      # Without new trials, the ensemble is selected from the earlier ones.
+      tasks = [self.task(candidate, fold)
+               for candidate in candidates for fold in folds] or tasks
+      if is_new:
+        yield tasks
+    if self._limits.finalists is not None:
+      finalists = self.shortlist().finalists
+      folds = range(1, self._folds)
+      is_new = self._begin(finalists, folds)
+      tasks = [self.task(candidate, fold)
+               for candidate in finalists for fold in folds] or tasks
+      if is_new:
+        yield tasks
+    if tasks and self._needs_selection():
+      yield tasks
+
+  def _begin(self, candidates, folds):
+    """Forgets what has failed in an earlier call.
+
+    Returns whether a network is to train or to be judged.
+    """
+    is_new, is_resumed = False, False
+    for candidate in candidates:
+      for key in map(candidate.key, folds):
+        folder = self._directory.folder(key)
+        if candidate.name not in self._new_failures:
+          folder.forget_failure()
+        is_new = is_new or folder.finished_record() is None or (
+            judge_lib.needs_values(
+                self._directory, candidate, self.judged_by, key))
+        is_resumed = is_resumed or folder.finished_record() is None and (
+            folder.read_record() is not None)
+      if candidate.error:
+        candidate.error = ""
+        self.store.write(candidate)
+    if is_resumed and self._example.callbacks is not None:
+      log.warning("Resuming networks; their callbacks start fresh.")
+    return is_new
+
+  @property
+  def judged_by(self) -> str:
+    """The loss and the metrics by which candidates have values."""
+    return identity.digest_json({
+        name: value for name, value in self._example.arguments.to_json().items()
+        if name != "optimizer"})
+
+  def unfinished(self, tasks: list[network_lib.NetworkTask]
+                ) -> list[network_lib.NetworkTask]:
+    """Returns the tasks that are to train."""
+    records = [(task, self._directory.folder(task.key)) for task in tasks
+               if not self.store.get(task.key.member).is_pruned]
+    unfinished = [(task, folder.read_record()) for task, folder in records
+                  if folder.finished_record() is None]
+    failed = {task.key.member for task, record in unfinished
+              if record is not None and record.error}
+    return [task for task, _ in unfinished if task.key.member not in failed]
+
+  def failed(self, tasks: list[network_lib.NetworkTask]
+            ) -> list[tuple[files.NetworkKey, files.NetworkRecord]]:
+    """Returns the networks that failed in this call, with their records."""
+    records = [(task.key, self._directory.folder(task.key).read_record())
+               for task in tasks]
+    return [(key, record) for key, record in records
+            if record is not None and record.error]
+
+  def end(self, key: files.NetworkKey, record: files.NetworkRecord,
+          judge: judge_lib.Judge) -> None:
+    """Records that a network has ended."""
+    candidate = self.store.get(key.member)
+    if record.error:
+      candidate.error = record.error
+      self.store.write(candidate)
+    elif judge_lib.needs_values(
+        self._directory, candidate, self.judged_by, key):
+      judge_lib.record_values(
+          self._directory, self.store, judge, self.judged_by, key)
+
+  def judge_all(self, tasks: list[network_lib.NetworkTask],
+                judge: judge_lib.Judge) -> None:
+    """Judges networks that ended in an earlier call, which was killed."""
+    for task in tasks:
+      record = self._directory.folder(task.key).predicted_record()
+      if record is not None:
+        self.end(task.key, record, judge)
+
+  def check_failures(self, tasks: list[network_lib.NetworkTask]) -> None:
+    """Raises a ValueError if all candidates of the first tasks have failed."""
+    failed = {key.member: record for key, record in self.failed(tasks)}
+    count = len({task.key.member for task in tasks
+                 if not self.store.get(task.key.member).is_pruned})
+    if not failed or len(failed) < count or any(
+        candidate.values for candidate in self.store):
+      return
+    key = next(task.key for task in tasks if task.key.member in failed)
+    reason = failed[key.member].error.rstrip(".")
+    raise ValueError(
+        f"{key.owner} failed: {reason}." + (
+            f" All {count} networks that began have failed." if count > 1 else
+            "") + (
+                " Try a smaller learning rate, or look for NaN and for values "
+                "that are too large in x and y." if reason.startswith(
+                    ("NaN", "infinity")) else "") +
+        f" fit trains {'it' if count == 1 else 'them'} again when called again."
+        " Each traceback is in the network's folder in "
+        f"{str(self._directory.path / 'networks')!r}.")
+
+  def find_ended(self) -> network_lib.NetworkTask | None:
+    """Returns the task of a network that has ended, or None."""
+    return next((
+        self.task(candidate, key.fold) for candidate in self.store
+        if candidate.function in self.functions for key in candidate.keys()
+        if self._directory.folder(key).predicted_record() is not None), None)
+
+  def shortlist(self) -> judge_lib.Shortlist:
+    """Returns what the ensemble is selected from."""
+    return judge_lib.make_shortlist(
+        self.store, self.functions, self._example.monitor, self._limits)
+
+  def _needs_selection(self):
+    """Returns whether the ensemble is of other candidates, or unfinished."""
+    content, ensemble = self._directory.read(), self._directory.read_ensemble()
+    if content is None or ensemble is None:
+      return True
+    if self._limits.combine is not None or ensemble["combine"]:
+      if not combining.is_unchanged(self._directory, self._limits.combine):
+        return True
+    # The loss may be of the user's, and only compiled models have it.
+    return ensemble["is_stopped"] or "own" in content["judge"]["loss"] and (
+        self._example.arguments.loss is None) or any(
+            ensemble[name] != value
+            for name, value in self.shortlist().to_json().items())
+
+  def _propose(self, iteration):
+    """Returns the candidates of an iteration, and records new ones."""
+    candidates = []
+    if iteration == 2:
+      self._repeated = self._find_repeated()
+    for name in self.functions:
+      if name not in self._spaces and (
+          iteration < 2 or name not in self._repeated):
+        candidate = candidates_lib.SearchCandidate(
+            name, iteration, folds=self._folds)
+        if self.store.get(candidate.name) is None:
+          self.store.write(candidate)
+        candidates.append(self.store.get(candidate.name))
     for name in self._spaces:
+      trials = self._trials_of(name, iteration)
       if not self._is_proposed(name, iteration):
-        return None
-      for trial in self._trials_of(name, iteration):
-        if trial.architecture:
-          tasks += self._tasks(iteration, name, trial)
-    return tasks
+        self._ask(name, iteration)
+      elif len(trials) != self._limits.trials and name not in self._stops:
+        log.warning(
+            "trials=%d: iteration %d of models[%r] has the %d trials that were "
+            "proposed before.", self._limits.trials, iteration + 1, name,
+            len(trials))
+      candidates += [trial for trial in self._trials_of(name, iteration)
+                if not trial.is_pruned]
+    return candidates
 
-  def _trials_of(self, name, iteration):
-    return [trial for trial in self._recorded
-            if (trial.function, trial.iteration) == (name, iteration)]
+  def _trials_of(self, name, iteration=None):
+    """Returns the trials of a function, in an iteration or in all."""
+    return [candidate for candidate in self.store
+            if candidate.trial and candidate.function == name and
+            iteration in (candidate.iteration, None)]
 
   def _is_proposed(self, name, iteration):
+    trials = self._trials_of(name, iteration)
     return self._stops.get(name, iteration + 1) <= iteration or bool(
-        self._trials_of(name, iteration))
+        trials) and len(trials) == trials[0].proposed
 
-  def warn(self, iterations: int) -> None:
-    """Says which functions get no more trials in so many iterations."""
+  def _warn(self):
+    """Says which functions get no more trials, or lack in `models`."""
+    iterations = self._limits.iterations
+    missing = sorted({candidate.function for candidate in self.store
+                      } - set(self.functions))
+    if missing:
+      log.warning("models lacks %s: their networks stay in the directory, and "
+                  "out of the ensemble.", messages.list_names(missing))
     for name in self._spaces:
       if self._stops.get(name, iterations) < iterations:
         self._warn_of_stop(name)
       elif all(self._is_proposed(name, i) for i in range(iterations)) and any(
           row not in [{key: trial.hyperparameters.get(key) for key in row}
-                      for trial in self._recorded if trial.function == name]
+                      for trial in self._trials_of(name)]
           for row in self._enqueue.get(name, ())):
         log.warning(
             "enqueue: models[%r] has the trials of all %d iterations: expected "
@@ -181,45 +368,41 @@ class Proposer:
     log.warning(
         "models[%r] gets no more trials than %d: its sampler has proposed all, "
         "or the function has called trial.study.stop().", name,
-        sum(trial.function == name for trial in self._recorded))
-
-  def propose(self, iteration: int) -> list[network_lib.NetworkTask]:
-    """Returns the tasks of an iteration, and records new trials.
-
-    All networks of earlier iterations have ended.
-    """
-    for name in self._spaces:
-      trials = self._trials_of(name, iteration)
-      if not self._is_proposed(name, iteration):
-        self._ask(name, iteration)
-      elif len(trials) != self._trials and name not in self._stops:
-        log.warning(
-            "trials=%d: iteration %d of models[%r] has the %d trials that were "
-            "proposed before.", self._trials, iteration + 1, name, len(trials))
-    return self.recorded(iteration) or []
+        len(self._trials_of(name)))
 
   def _ask(self, name, iteration):
     """Records the trials that Optuna proposes for an iteration."""
     optuna = studies.import_optuna(f"models[{name!r}]")
-    records = []
+    trials: list[tuple[candidates_lib.SearchCandidate, Any]] = []
     with studies.quiet(optuna):
       study = studies.open_study(
           self._directory, self._example.monitor, name, iteration, [
-              trial for trial in self._recorded if trial.function == name and
-              trial.iteration < iteration], self._sampler, self._example.seed)
+              trial for trial in self._trials_of(name)
+              if trial.iteration < iteration], self._sampler,
+          self._example.seed, self._limits.finalists is not None)
       self._enqueue_trials(optuna, study, name, iteration)
-      while len(records) < self._trials:
+      while len(trials) < self._limits.trials:
         if studies.has_stopped(optuna, study):
           self._stops[name] = iteration
           break
-        records.append(self._ask_once(optuna, study, name, iteration))
+        trials.append(self._ask_once(optuna, study, name, iteration))
       waiting = studies.count_waiting(optuna, study)
       # Each file depends on the earlier ones, and a kill between two of them
       # proposes the same again.
       studies.write_study(self._directory, name, iteration, study)
-    self._recorded += records
-    self._directory.write_trials(self._recorded, self._stops)
+    for candidate, error in trials:
+      candidate.proposed = len(trials)
+      if self.store.get(candidate.name) is None:
+        self.store.write(candidate)
+        if error is not None:
+          self._new_failures.add(candidate.name)
+          failures.record_failure(
+              self.task(candidate), self._directory.folder(candidate.key()),
+              error)
     if name in self._stops:
+      content = self._directory.read()
+      if content is not None:
+        self._directory.write({**content, "stops": self._stops})
       self._warn_of_stop(name)
     elif waiting:
       log.warning("enqueue: %d trials of models[%r] wait for the next "
@@ -235,7 +418,9 @@ class Proposer:
     copy = studies.copy_study(study)
     for row in copy.get_trials(states=[optuna.trial.TrialState.WAITING]):
       try:
-        self._ask_once(optuna, copy, name, iteration)
+        _, error = self._ask_once(optuna, copy, name, iteration)
+        if error is not None:
+          raise error
         studies.check_enqueued(
             optuna, copy.get_trials(deepcopy=False)[row.number])
       except ValueError as error:
@@ -244,138 +429,50 @@ class Proposer:
             f"{error}") from error
 
   def _ask_once(self, optuna, study, name, iteration):
+    """Returns the next trial of a study, and the error of its function."""
     trial = study.ask()
-    key = files.NetworkKey(iteration, 0, name, trial=trial.number + 1)
-    architecture = ""
+    candidate = candidates_lib.SearchCandidate(
+        name, iteration, trial.number + 1, self._folds,
+        code=identity.digest_code(self.functions[name]))
+    key, cause = candidate.key(), None
     try:
-      architecture = identity.digest_model(self._build(key, trial))
-    except ValueError as error:
-      if not isinstance(error.__cause__, optuna.TrialPruned):
-        raise
-      study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-    return studies.record_trial(
-        key, study.get_trials(deepcopy=False)[trial.number], architecture,
-        identity.digest_code(self._functions[name]))
+      with seeds.seeded_thread(key.seed(self._example.seed)):
+        candidate.architecture = identity.describe_model(models_lib.build_model(
+            key.owner, functools.partial(self.functions[name], trial),
+            self._example.arguments))
+    except Exception as error:  # Of the user.  # pylint: disable=broad-except
+      if studies.is_pruned(error):
+        candidate.is_pruned = True
+        study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+      else:
+        cause = error
+    studies.record_trial(
+        candidate, study.get_trials(deepcopy=False)[trial.number])
+    return candidate, cause
 
-  def _build(self, key, trial):
-    """Returns the model that a function makes for a trial of Optuna."""
-    with seeds.seeded_thread(key.seed(self._example.seed)):
-      return models_lib.build_model(
-          key.owner, functools.partial(self._functions[key.function], trial),
-          self._example.arguments)
+  def _find_repeated(self):
+    """Returns the functions whose networks are the same in two iterations."""
+    repeated = []
+    for name in self.functions:
+      if name in self._spaces:
+        continue
+      pairs = [[self._directory.folder(files.NetworkKey(
+          iteration, fold, name, self._folds)).finished_record()
+                for iteration in range(2)] for fold in range(
+                    self._folds if self._limits.finalists is None else 1)]
+      if all(None not in pair and pair[0].epochs == pair[1].epochs
+             for pair in pairs):
+        repeated.append(name)
+        log.warning(
+            "models[%r] makes the same network in each iteration, so no third "
+            "network is trained. Leave out what fixes the seeds in the function"
+            ", such as keras.utils.set_random_seed.", name)
+    return repeated
 
-  def differences(self) -> list[str]:
-    """Returns in words how functions differ from the recorded trials.
-
-    A function with the same code as before is called for its last trial, and
-    any other function for all trials.
-    """
-    texts: list[str] = []
-    for name in self._spaces:
-      records = [record for record in self._recorded
-                 if record.function == name and record.architecture]
-      code = identity.digest_code(self._functions[name])
-      texts += filter(None, (
-          self._difference(record, records) for record in [
-              record for record in records if record.code != code
-          ] or records[-1:]))
-    return texts[:1]  # Each trial may have the same.
-
-  def _difference(self, record, records):
-    """Returns in words how a trial differs from its record, or ""."""
-    key = files.NetworkKey(
-        record.iteration, 0, record.function, trial=record.number)
-    optuna = studies.import_optuna(key.owner)
-    trial = studies.recorded_trial(
-        key.owner, record.hyperparameters, record.number)
-    try:
-      with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Of values out of range.
-        model = self._build(key, trial)
-    except ValueError as error:
-      return messages.one_line(error)
-    for name, value in record.hyperparameters.items():
-      if name not in trial.distributions:
-        return (f"{key.owner} has {name}={value!r}, which the function no longer "
-                "takes")
-    for other in records:
-      for name, distribution in trial.distributions.items():
-        if name not in other.hyperparameters:
-          continue
-        value = other.hyperparameters[name]
-        try:
-          optuna.trial.create_trial(
-              params={name: value}, distributions={name: distribution}, value=0.)
-        except ValueError:
-          owner = files.NetworkKey(
-              0, 0, other.function, trial=other.number).owner
-          return (f"{owner} has {name}={value!r}, and the function takes "
-                  f"{distribution}")
-    return "" if identity.digest_model(model) == record.architecture else (
-        f"{key.owner} makes another model")
-
-
-def is_judged(directory: files.Directory, tasks: list[network_lib.NetworkTask]
-             ) -> bool:
-  """Returns whether all networks have ended, and count in the ensemble."""
-  ensemble = directory.read(files.ENSEMBLE) or {"members": []}
-  epochs = {files.NetworkKey(*network["network"]): network["epochs"]
-            for member in ensemble["members"] for network in member["networks"]}
-  for task in tasks:
-    record = directory.folder(task.key).finished_record()
-    if record is None or epochs.get(task.key) != len(record.epochs):
-      return False
-  return True
-
-
-def is_done(directory: files.Directory, iterations: list,
-            max_members: int | None, combine: str,
-            arguments: dict[str, Any]) -> bool:
-  """Returns whether nothing is left to train or to select.
-
-  Args:
-    directory: `Directory` of the search.
-    iterations: list with the tasks of each iteration; None before all are
-      proposed.
-    max_members: as in `EnsembleSearch.fit`.
-    combine: str, the name of the function.
-    arguments: dict, the JSON of the `CompileArguments`.
-  """
-  content, ensemble = directory.read(), directory.read(files.ENSEMBLE)
-  if content is None or ensemble is None:
-    return False
-  # A loss of the user's that only the compiled models have.
-  if arguments["loss"] == {"keras": None} and "own" in content["judge"]["loss"]:
-    return False
-  return (
-      (False, max_members, combine, arguments["metrics"]) == (
-          ensemble["is_stopped"], ensemble["max_members"], ensemble["combine"],
-          content["arguments"]["metrics"])) and all(
-              tasks is not None and is_judged(directory, tasks)
-              for tasks in iterations)
-
-
-def repeated_functions(directory: files.Directory, tasks: list, later: list
-                      ) -> list[str]:
-  """Returns the functions whose networks are the same in two iterations.
-
-  `tasks` and `later` have the tasks of the first and of the second iteration.
-  """
-  are_same: dict[str, bool] = {}
-  for pair in zip(tasks, later):
-    record, again = (directory.folder(task.key).finished_record()
-                     for task in pair)
-    function = pair[0].key.function
-    are_same[function] = are_same.get(function, True) and (
-        record is not None and again is not None and
-        record.epochs == again.epochs and not record.error)
-  repeated = [function for function, is_same in are_same.items() if is_same]
-  for function in repeated:
-    log.warning(
-        "models[%r] makes the same network in each iteration, so no third "
-        "network is trained. Leave out what fixes the seeds in the function, "
-        "such as keras.utils.set_random_seed.", function)
-  return repeated
+  @property
+  def stops(self) -> dict[str, int]:
+    """The last iteration of each function whose study has stopped."""
+    return self._stops
 
 
 def read_study(directory: files.Directory, name: str,
@@ -384,19 +481,27 @@ def read_study(directory: files.Directory, name: str,
 
   `networks` has the `NetworkHistory`s of the search.
   """
-  trials = directory.trials()
+  trials = [candidate for candidate in candidates_lib.CandidateStore(directory)
+            if candidate.trial]
   spaces = list(dict.fromkeys(trial.function for trial in trials))
   if name not in spaces:
     raise ValueError(f"name={messages.describe(name)}: expected the name of a "
                      "function that takes a trial: "
                      f"{', '.join(map(repr, spaces)) or 'models has none'}.")
+  is_by_fold = (directory.read() or {}).get("finalists") is not None
   of_trials: dict[int, list] = {}
   for network in networks:
     if network.function == name:
       of_trials.setdefault(network.trial, []).append(network)
-  return studies.build_study(directory, directory.monitor(), name, [
-      trial._replace(attributes={
-          **trial.attributes, "network": own[0].member,
+  trials = [trial for trial in trials if trial.function == name]
+  for candidate in trials:
+    own = of_trials.get(candidate.trial)
+    if own:
+      candidate.attributes |= {
+          "network": own[0].member,
           "seconds": sum(network.seconds for network in own),
-          "parameters": sum(network.parameters for network in own)})
-      if (own := of_trials.get(trial.number)) else trial for trial in trials])
+          "parameters": sum(network.parameters for network in own)}
+      if candidate.folds > 1:
+        candidate.attributes["folds"] = (
+            f"{1 if is_by_fold else candidate.folds} of {candidate.folds}")
+  return studies.build_study(directory.monitor(), name, trials, is_by_fold)

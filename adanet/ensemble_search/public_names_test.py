@@ -28,6 +28,8 @@ _SET = {
     "tags.input_tags.three_d_array": "as the tag above",
     "trial.study": "a recorded trial of Optuna has no study, which a function "
                    "may stop",
+    "error.is_of_dataset": "the error of a user's dataset, which all networks "
+                           "would have",
     "study.stop": "Optuna stops a study in optimize alone",
     "study.sampler": "a later call of fit may have another sampler",
 }
@@ -42,7 +44,7 @@ _INTERNALS = {
 _NOT_PUBLIC = ("keras_internals", "keras_scope", "seeds",
                "tensorflow_internals")
 # Objects of the room whose attributes other objects set.
-_OWN = ("self", "cls", "record", "self.record", "sent", "split",
+_OWN = ("self", "cls", "candidate", "record", "self.record", "sent", "split",
         "split.held_out")
 # Those of NamedTuples are public in spite of their underscore.
 _OF_TUPLES = ("_replace", "_asdict", "_fields", "_repr_html_")

@@ -20,10 +20,8 @@ import functools
 import threading
 from typing import Any, NamedTuple
 
-from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
-from adanet.ensemble_search import files
 from adanet.tf_compat import runtime
 from adanet.tf_compat import tensorflow_internals
 import numpy as np
@@ -34,8 +32,6 @@ tf = tf_compat.v2
 CHECK_SIZE = 256
 #: Bytes of a chunk of batches.
 CHUNK_BYTES = 32 << 20
-# Held-out rows by which a function of another program is checked.
-_SAMPLE_SIZE = 32
 # TensorFlow runs the ops of a GPU one after the other. Further networks fill
 # the time in which the CPU prepares the ops of small networks, and each takes
 # memory of the GPU.
@@ -350,62 +346,6 @@ class ArraySplit:
     """Returns the numbers of the held-out rows in x; None for other data."""
     batch = getattr(self.held_out, "batch", None)
     return self.held_out.numbers if batch is self.trained.batch else None
-
-
-def write_sample(directory: files.Directory, splits: list) -> list:
-  """Writes the first held-out rows of x of each fold; returns their specs."""
-  layout = splits[0].layout()
-  count = len(flat_arrays(layout.structure[0]))
-  parts = {}
-  for fold, split in enumerate(splits):
-    flat, numbers = split.held_out.first_chunk(_SAMPLE_SIZE)
-    for i, array in enumerate(flat[:count]):
-      rows = reader(array)(numbers[0][:_SAMPLE_SIZE])
-      for j, part in enumerate(tf.nest.flatten(rows, expand_composites=True)):
-        parts[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
-            tf.io.serialize_tensor(part).numpy(), np.uint8)
-  with files.atomic_write(directory.path / "sample.npz") as temporary:
-    with open(temporary, "wb") as file:
-      np.savez(file, **parts)
-  return [(type(spec).__name__, spec.shape.as_list(), spec.dtype.name)
-          for spec in layout.specs[:count]]
-
-
-def read_sample(directory: files.Directory, content: dict[str, Any]
-               ) -> tuple[Layout, list]:
-  """Returns the `Layout` of x and the sample of each fold.
-
-  `content` is the content of `search.json`.
-  """
-  layout = Layout((content["x"],), [
-      getattr(tf, kind)(shape, tf.dtypes.as_dtype(dtype))
-      for kind, shape, dtype in content["specs"]], None)
-  path = directory.path / "sample.npz"
-  try:
-    with np.load(path) as file:
-      saved = dict(file)
-  except Exception as error:  # NumPy has another error for each damage.
-    raise ValueError(
-        f"{str(path)!r} cannot be read: {messages.one_line(error)}. Call fit "
-        "again with the original data.") from error
-  parts: dict[tuple[str, str], list] = {}  # Of each array of each fold.
-  for name in saved:
-    fold, i, _, kind = name.split("_")
-    parts.setdefault((fold, i), []).append(
-        tf.io.parse_tensor(saved[name].tobytes(), kind))
-  flat = [_join_parts(layout.specs[int(i)], tensors)
-          for (_, i), tensors in parts.items()]
-  count = len(layout.specs)
-  return layout, [layout.pack(flat[i:i + count])[0]
-                  for i in range(0, len(flat), count)]
-
-
-def _join_parts(spec, parts):
-  """Returns the array of some parts, perhaps of another type than the spec."""
-  if isinstance(spec, tf.SparseTensorSpec):
-    return tf.SparseTensor(*parts)
-  return (tf.RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
-          if isinstance(spec, tf.RaggedTensorSpec) else parts[0])
 
 
 def is_of_keras(model: Any, step: str) -> bool:

@@ -75,8 +75,9 @@ class _EnsembleEstimator(base.BaseEstimator):
                epochs: int = 1000, validation_split: float = .2,
                patience: int = 5, iterations: int = 1,
                trials: int | None = None, enqueue: Any = None,
-               folds: Any = None, max_members: int | None = None,
-               callbacks: Any = None, max_seconds: float | None = None,
+               folds: Any = None, finalists: int | None = None,
+               max_members: int | None = None, callbacks: Any = None,
+               max_seconds: float | None = None,
                executor: Any = None, parallel: int | None = None,
                verbose: Any = 0) -> None:
     # scikit-learn checks parameters in fit.
@@ -99,6 +100,7 @@ class _EnsembleEstimator(base.BaseEstimator):
     self.trials = trials
     self.enqueue = enqueue
     self.folds = folds
+    self.finalists = finalists
     self.max_members = max_members
     self.callbacks = callbacks
     self.max_seconds = max_seconds
@@ -222,7 +224,7 @@ class _EnsembleEstimator(base.BaseEstimator):
         if name not in _LIMITS}, _describe)
     digest = hashlib.sha256(
         f"{text} {arrays.digest((x, labels, weights))}".encode()).hexdigest()
-    return os.path.join(files.absolute_path(self.directory), digest[:12])
+    return os.path.join(arguments_lib.absolute_path(self.directory), digest[:12])
 
   @property
   def search_(self) -> ensemble_search.EnsembleSearch:
@@ -328,9 +330,9 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
                validation_split: float = .2, patience: int = 5,
                iterations: int = 1, trials: int | None = None,
                enqueue: Any = None, folds: Any = None,
-               max_members: int | None = None, callbacks: Any = None,
-               max_seconds: float | None = None, executor: Any = None,
-               parallel: int | None = None, verbose: Any = 0) -> None:
+               finalists: int | None = None, max_members: int | None = None,
+               callbacks: Any = None, max_seconds: float | None = None,
+               executor: Any = None, parallel: int | None = None, verbose: Any = 0) -> None:
     """Keeps the parameters, which `fit` checks.
 
     Args:
@@ -361,6 +363,7 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
       trials: as in `EnsembleSearch.fit`.
       enqueue: as in `EnsembleSearch.fit`.
       folds: as in `EnsembleSearch.fit`, or a splitter of scikit-learn.
+      finalists: as in `EnsembleSearch.fit`.
       max_members: as in `EnsembleSearch.fit`.
       callbacks: as in `EnsembleSearch.fit`.
       max_seconds: as in `EnsembleSearch.fit`.
@@ -374,8 +377,9 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
         combine=combine, batch_size=batch_size, epochs=epochs,
         validation_split=validation_split, patience=patience,
         iterations=iterations, trials=trials, enqueue=enqueue, folds=folds,
-        max_members=max_members, callbacks=callbacks, max_seconds=max_seconds,
-        executor=executor, parallel=parallel, verbose=verbose)
+        finalists=finalists, max_members=max_members, callbacks=callbacks,
+        max_seconds=max_seconds, executor=executor, parallel=parallel,
+        verbose=verbose)
     self.class_weight = class_weight
 
   def _read_labels(self, y):

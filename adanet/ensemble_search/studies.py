@@ -13,12 +13,15 @@ from collections.abc import Iterator
 import contextlib
 import functools
 import json
+import math
+import sys
 from typing import Any
 import warnings
 import zlib
 
 from adanet import log
 from adanet import messages
+from adanet.ensemble_search import candidates
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 import cloudpickle
@@ -35,6 +38,13 @@ def import_optuna(owner: str) -> Any:
         "extra \"trials\", as in pip install 'adanet-distributed[trials]'."
     ) from error
   return optuna
+
+
+def is_pruned(error: Exception) -> bool:
+  """Returns whether an error of a model's function says to prune the trial."""
+  optuna = sys.modules.get("optuna")
+  return optuna is not None and isinstance(
+      error.__cause__, optuna.TrialPruned)
 
 
 @contextlib.contextmanager
@@ -111,8 +121,8 @@ def _make_sampler(optuna, sampler, seed, iteration):
 
 
 def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
-               iteration: int, trials: list[files.TrialRecord], sampler: Any,
-               seed: int) -> Any:
+               iteration: int, trials: list[candidates.SearchCandidate],
+               sampler: Any, seed: int, is_by_fold: bool) -> Any:
   """Returns the study of a function, told all results so far.
 
   Results are told in the order of the trials, so that the order in which
@@ -122,9 +132,10 @@ def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
     directory, monitor: of the search.
     name: str, the function.
     iteration: int, from 0, the iteration to propose.
-    trials: list of the `TrialRecord`s of the function in earlier iterations.
+    trials: list of the trials of the function in earlier iterations.
     sampler: as in `EnsembleSearch`.
     seed: int, the seed of the search.
+    is_by_fold: see `read_result`.
   """
   optuna = import_optuna(f"models[{name!r}]")
   new = _make_sampler(optuna, sampler, sampler_seed(seed, name), iteration)
@@ -134,7 +145,7 @@ def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
   study = _read_study(directory.study_path(name, iteration - 1), optuna, trials
                      ) if trials else None
   if study is None:
-    study = build_study(directory, monitor, name, trials, new)
+    study = build_study(monitor, name, trials, is_by_fold, new)
     study.stop = _StudyStop()
   elif study.user_attrs["sampler"] != kind:
     log.warning("sampler: models[%r] had another sampler in earlier iterations."
@@ -144,14 +155,29 @@ def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
   elif sampler is None and iteration == 1:
     study.sampler = new
   study.set_user_attr("sampler", kind)
-  values = _read_values(directory, monitor)
-  states = optuna.trial.TrialState
-  for trial in study.get_trials(deepcopy=False, states=[states.RUNNING]):
-    value = values.get((name, trial.number + 1))
-    if value is not None:
-      study.tell(trial.number, *(
-          [value] if value == value else [None, states.FAIL]))
+  for trial in study.get_trials(
+      deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
+    state, value = read_result(
+        optuna, trials[trial.number], monitor, is_by_fold)
+    if state != optuna.trial.TrialState.RUNNING:
+      study.tell(trial.number, value, state)
   return study
+
+
+def read_result(optuna: Any, trial: candidates.SearchCandidate,
+                monitor: files.Monitor, is_by_fold: bool) -> tuple[Any, Any]:
+  """Returns the `TrialState` of a candidate, and its value or None.
+
+  The value is on all held-out rows, or with `is_by_fold` on those of the first
+  fold, which all trials have.
+  """
+  states = optuna.trial.TrialState
+  if trial.is_pruned:
+    return states.PRUNED, None
+  values = trial.values.get(0, {}) if is_by_fold else trial.all_values
+  if values and not math.isnan(values[monitor.name]):
+    return states.COMPLETE, values[monitor.name]
+  return states.FAIL if values or trial.error else states.RUNNING, None
 
 
 def _read_study(path, optuna, trials):
@@ -164,7 +190,7 @@ def _read_study(path, optuna, trials):
     if [trial.params for trial in study.get_trials(deepcopy=False)
         if trial.state != optuna.trial.TrialState.WAITING] != [
             trial.hyperparameters for trial in trials]:
-      raise ValueError("it has other trials than trials.json")
+      raise ValueError("it has other trials than were recorded")
     return study
   except Exception as error:  # Of any pickle.  # pylint: disable=broad-except
     log.warning(
@@ -236,43 +262,40 @@ def check_enqueued(optuna: Any, trial: Any) -> None:
                        f"{distribution}.") from None
 
 
-def record_trial(key: files.NetworkKey, trial: Any, architecture: str,
-                 code: str) -> files.TrialRecord:
-  """Returns the record of an `optuna.trial.FrozenTrial`.
+def record_trial(candidate: candidates.SearchCandidate, trial: Any) -> None:
+  """Gives a candidate what Optuna knows of its trial.
 
-  Args:
-    key: `NetworkKey` of the trial.
-    trial: `FrozenTrial`, after the function was called.
-    architecture, code: see `TrialRecord`.
+  `trial` is a `FrozenTrial`, after the function was called.
 
   Raises:
     ValueError: a choice or an attribute cannot be written as JSON.
   """
-  optuna = import_optuna(key.owner)
+  owner = candidate.key().owner
+  optuna = import_optuna(owner)
   for name, distribution in trial.distributions.items():
     for choice in getattr(distribution, "choices", ()):
       if not _is_written(choice):
         raise ValueError(
-            f"{key.owner} suggests {messages.describe(choice)} for {name!r}, "
+            f"{owner} suggests {messages.describe(choice)} for {name!r}, "
             "which the directory cannot keep: expected choices of None, bool, "
             "int, float and str, or lists and tuples of these.")
-  attributes = {}
   for name, value in trial.user_attrs.items():
     try:
-      attributes[name] = json.loads(json.dumps(value, default=_to_plain))
+      candidate.attributes[name] = json.loads(
+          json.dumps(value, default=_to_plain))
     except (TypeError, ValueError) as error:
       raise ValueError(
-          f"{key.owner} has the user attribute {name!r}, which the directory "
+          f"{owner} has the user attribute {name!r}, which the directory "
           f"cannot keep: {messages.one_line(error)} Expected a value for "
           "json.dumps.") from error
-  return files.TrialRecord(
-      key.function, key.trial, key.iteration, trial.params, {
-          name: _distribution_to_json(optuna, distribution)
-          for name, distribution in trial.distributions.items()},
-      attributes, architecture, code, {
-          name: trial.params[name]
-          for name in trial.system_attrs.get("fixed_params", ())
-          if name in trial.params})
+  candidate.hyperparameters = trial.params
+  candidate.distributions = {
+      name: _distribution_to_json(optuna, distribution)
+      for name, distribution in trial.distributions.items()}
+  candidate.enqueued = {
+      name: trial.params[name]
+      for name in trial.system_attrs.get("fixed_params", ())
+      if name in trial.params}
 
 
 def _is_written(choice):
@@ -306,45 +329,27 @@ def _distribution_from_json(optuna, text):
   return distribution
 
 
-def _read_values(directory, monitor):
-  """Returns a dict from the function and the number of a trial to its value."""
-  values = {}
-  for member in (directory.read(files.ENSEMBLE) or {"members": []})["members"]:
-    key = files.NetworkKey(*member["networks"][0]["network"])
-    values[key.function, key.trial] = member["values"][monitor.name]
-  return values
-
-
-def build_study(directory: files.Directory, monitor: files.Monitor,
-                name: str, trials: list[files.TrialRecord],
+def build_study(monitor: files.Monitor, name: str,
+                trials: list[candidates.SearchCandidate], is_by_fold: bool,
                 sampler: Any = None) -> Any:
-  """Returns an `optuna.Study` in memory with the trials of the function `name`.
+  """Returns an `optuna.Study` in memory with the trials of a function.
 
-  `sampler` is None for Optuna's default.
+  `sampler` is None for Optuna's default; see `read_result` for `is_by_fold`.
   """
   optuna = import_optuna(f"models[{name!r}]")
-  states = optuna.trial.TrialState
-  values = _read_values(directory, monitor)
   with quiet(optuna):
     study = optuna.create_study(
         sampler=sampler, study_name=name, direction={
             "min": "minimize", "max": "maximize"}[monitor.mode])
     read = functools.lru_cache(None)(functools.partial(
         _distribution_from_json, optuna))
-    frozen = []
     for trial in trials:
-      if trial.function != name:
-        continue
-      value = values.get((name, trial.number))
-      state = (states.PRUNED if not trial.architecture else
-               states.RUNNING if value is None else
-               states.COMPLETE if value == value else states.FAIL)
-      frozen.append(optuna.trial.create_trial(
-          state=state, value=value if state == states.COMPLETE else None,
-          params=trial.hyperparameters, distributions={
+      state, value = read_result(optuna, trial, monitor, is_by_fold)
+      study.add_trial(optuna.trial.create_trial(
+          state=state, value=value, params=trial.hyperparameters,
+          distributions={
               parameter: read(text)
               for parameter, text in trial.distributions.items()},
           user_attrs=trial.attributes, system_attrs={
               "fixed_params": trial.enqueued} if trial.enqueued else None))
-    study.add_trials(frozen)
   return study

@@ -11,6 +11,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import candidates
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
@@ -161,7 +162,7 @@ class StudiesTest(parameterized.TestCase):
       # As often as this is called: between the two files of an iteration,
       # before these files and its training, and in the training.
       for owner, name, calls in level.first([
-          (files.Directory, "write_trials", 2),
+          (candidates.CandidateStore, "write", _TRIALS + 2),
           (files.Directory, "write_study", 2),
           (ensemble_search.engine_lib.SearchEngine, "train", 2),
           (network_lib.Network, "finish", _TRIALS + 2)])])
@@ -433,7 +434,7 @@ class StudiesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, expected) as caught:
       self._fit(enqueue=enqueue)
     self.assertLen(str(caught.exception).splitlines(), 1)
-    self.assertEmpty([name for name in ("networks", "trials.json", "studies")
+    self.assertEmpty([name for name in ("networks", "candidates", "studies")
                       if os.path.exists(os.path.join(self.folder, name))])
 
 

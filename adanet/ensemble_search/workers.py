@@ -12,9 +12,11 @@ each worker compares the `Signature` of the model that it builds with the
 program's.
 """
 
+from collections.abc import Iterable
 from concurrent import futures
 import dataclasses
 import functools
+import gc
 import io
 import json
 import mmap
@@ -28,6 +30,7 @@ import zlib
 from adanet import forks
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
@@ -345,6 +348,7 @@ def send(directory: files.Directory, search: SentSearch, executor: Any,
     TypeError: `x` or `validation_data` is a dataset; or `executor` returns
       something else than a future.
     ValueError: another argument cannot be sent.
+    RuntimeError: `executor` is broken.
   """
   for source in (search.source, search.held_out):
     if source is not None and isinstance(
@@ -366,8 +370,11 @@ def send(directory: files.Directory, search: SentSearch, executor: Any,
     raise ValueError("The search cannot be sent to a worker of executor: "
                      f"{messages.one_line(error)}") from error
   name = uuid.uuid4().hex
-  return SentFiles(directory, name, submit(
-      executor, check_worker, str(directory.path), name), signed)
+  try:
+    check = submit(executor, check_worker, str(directory.path), name)
+  except futures.BrokenExecutor as error:
+    raise died(error) from error
+  return SentFiles(directory, name, check, signed)
 
 
 def _write(directory, name, value):
@@ -451,12 +458,13 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
   """Trains a network in a worker of an executor.
 
   Returns:
-    The record; None if the search was stopped.
+    The record, also of a network that failed; None if the search was stopped,
+    or if another fold of the member has failed.
 
   Raises:
     RuntimeError: TensorFlow would hang in this process.
-    ValueError: the worker builds another model than the program, or the
-      training fails.
+    ValueError: the worker builds another model than the program.
+    Exception: an error that all networks would have.
   """
   path, sent = worker_task.directory, worker_task.sent
   check_worker(path, sent)
@@ -467,29 +475,54 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
   record = folder.finished_record()
   if record is not None or directory.is_stopping():
     return record
+  if _has_failed_fold(directory, task.key):
+    return None
+  before = folder.predicted_record()
+  if folder.read_record() is None:  # The program sees that the network began.
+    folder.write_record(files.NetworkRecord())
   splits = _read_data(path, sent)
-  _check_model(worker_task, search, splits)
   key = (path, sent, task.key.maker)
   split = splits[task.key.fold]
   if split.source is not None:
     split = dataclasses.replace(split, source=split.source.begin_anew())
-  with rows_lib.worker_device(worker_task.number) as device:
-    network = _kept.build(key, task, split, device)
-    network.begin(folder)
-    record = network.train(directory.is_stopping)
-    if record is None:
-      return network.finish_early() if directory.is_out_of_time() else None
+  network, problem = None, ""
+  try:
+    problem = _find_difference(worker_task, search, splits)
+    if not problem:
+      with rows_lib.worker_device(worker_task.number) as device:
+        network = _kept.build(key, task, split, device)
+        network.begin(folder)
+        record = network.train(directory.is_stopping)
+        if record is None and directory.is_out_of_time():
+          return network.finish_early()
+  except Exception as error:  # pylint: disable=broad-except
+    record = failures.record_failure(task, folder, error, network, before)
+    network = None
+  if problem:
+    raise ValueError(
+        f"{task.owner} makes another model in a worker than in the program: "
+        f"{problem}. {_MODULES}: make, adapt or load in the function, or in "
+        "its module, what the model needs.")
+  if network is None:
+    gc.collect()  # A model has cycles, and the next network needs its memory.
   # Another iteration may never come.
-  if task.key.folds > 1 or task.key.iteration:
+  elif record is not None and (task.key.folds > 1 or task.key.iteration):
     _kept.add_ended(key, network)
   return record
 
 
-def _check_model(worker_task, search, splits):
-  """Checks once for each function that it builds the program's model."""
+def _has_failed_fold(directory, key):
+  """Returns whether another network of the same member has failed."""
+  records = [directory.folder(key._replace(fold=fold)).read_record()
+             for fold in range(key.folds) if fold != key.fold]
+  return any(record is not None and record.error for record in records)
+
+
+def _find_difference(worker_task, search, splits):
+  """Returns how the model differs from the program's, once a function."""
   key, expected = worker_task.signed
   if (worker_task.sent, key.maker) in _checked:
-    return
+    return ""
   task = search.task(key, worker_task)
   with task.seeded():
     model = task.build_model()
@@ -497,9 +530,22 @@ def _check_model(worker_task, search, splits):
         splits[key.fold].held_out,
         models.fixed_size(model) or rows_lib.CHECK_SIZE))
   problem = difference(expected, signature)
-  if problem:
-    raise ValueError(
-        f"{task.owner} makes another model in a worker than in the program: "
-        f"{problem}. {_MODULES}: make, adapt or load in the function, or in "
-        "its module, what the model needs.")
-  _checked.add((worker_task.sent, key.maker))
+  if not problem:
+    _checked.add((worker_task.sent, key.maker))
+  return problem
+
+
+def died(error: Exception, names: Iterable[str] = ()) -> RuntimeError:
+  """Returns the error about a worker that died, and ended the executor.
+
+  `names` has the networks that the workers trained.
+  """
+  trained = messages.list_names(names)
+  when = f" while it trained {trained}" * bool(trained)
+  broken = (" A pool whose worker died is broken for good."
+            if isinstance(error, futures.BrokenExecutor) else "")
+  return RuntimeError(
+      f"A worker of executor died{when}: {messages.one_line(error)}{broken} All "
+      "training so far is in the directory: call fit again with another "
+      "executor to resume. A program whose pool spawns processes needs "
+      "if __name__ == \"__main__\".")

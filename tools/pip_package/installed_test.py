@@ -27,7 +27,7 @@ _WHEEL = runfiles.Create().Rlocation(
 # and classes of what EnsembleSearch returns, which nobody makes.
 _NOT_HERE = frozenset([
     "adanet.Estimatr", "adanet.TPUEstimator", "adanet.autoensemble",
-    "adanet.core", "adanet.ensemble_search.combining.HeldOutFold",
+    "adanet.core", "adanet.ensemble_search.combining.HeldOutRows",
     "adanet.ensemble_search.ensemble_model.EnsembleMember",
     "adanet.ensemble_search.history.MemberHistory",
     "adanet.ensemble_search.history.NetworkHistory",

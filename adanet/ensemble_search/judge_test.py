@@ -6,8 +6,8 @@ from unittest import mock
 
 from absl.testing import absltest
 from adanet.ensemble_search import combining
-from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
+from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -28,9 +28,9 @@ class JudgeTest(absltest.TestCase):
   def test_selected(self):
     batch = (_Y, _Y, np.linspace(0, 2, 300).astype("float32"))
     networks = [_predictions(value) for value in (3., 1., -1., 9.)]
-    judge = ensemble_model.Judge(
+    judge = judge_lib.Judge(
         models.CompileArguments(loss="mse"), [rows_lib.Rows(
-            batch, np.arange(300, dtype="int32"))], networks[0], None)
+            batch, np.arange(300, dtype="int32")).labels()], networks[0], None)
     weights = judge.select_weights(networks)
     self.assertSequenceEqual([0., .5, .5, 0.], weights)
     self.assertEqual({"val_loss": 0.}, judge.values(
@@ -50,17 +50,17 @@ class JudgeTest(absltest.TestCase):
     networks = [files.HeldOutPredictions(0, [
         draw.dirichlet(np.ones(3), [count, 2]).astype("float32")], masks)
                 for _ in range(members)]
-    judge = ensemble_model.Judge(models.CompileArguments(
+    judge = judge_lib.Judge(models.CompileArguments(
         loss="sparse_categorical_crossentropy", metrics=["accuracy"]), [
-            rows_lib.Rows((y, y), np.arange(count, dtype="int32"))
+            rows_lib.Rows((y, y), np.arange(count, dtype="int32")).labels()
         ], networks[0], None)
     values = [judge.values(*network[1:])["val_loss"] for network in networks]
     judged = []
     with mock.patch.object(
-        ensemble_model.selection, "select",
+        judge_lib.selection, "select",
         lambda logits, losses, *_, **__: judged.extend(losses(iter(
             logits))) or mock.Mock()), mock.patch.object(
-                ensemble_model, "_MAX_CANDIDATE_BYTES", 40 * count):
+                judge_lib, "_MAX_CANDIDATE_BYTES", 40 * count):
       judge.select_weights([*networks, networks[0]])
     self.assertEqual([(value,) for value in [*values, values[0]]], judged)
 
@@ -70,10 +70,10 @@ class JudgeTest(absltest.TestCase):
     networks = [files.HeldOutPredictions(0, [np.float32(
         [[1 - p, p] for p in probabilities])], [None]) for probabilities in (
             [.4, .6, .6, .4], [.1, .9, .9, .1], [.55, .99, .99, .01])]
-    judge = ensemble_model.Judge(
+    judge = judge_lib.Judge(
         models.CompileArguments(
             loss="sparse_categorical_crossentropy", metrics=["accuracy"]),
-        [rows_lib.Rows((y, y), np.arange(4, dtype="int32"))], networks[0], None,
+        [rows_lib.Rows((y, y), np.arange(4, dtype="int32")).labels()], networks[0], None,
         files.Monitor("val_accuracy", "max"))
     self.assertSequenceEqual([0., 1., 0.], judge.select_weights(networks))
     # Less loss and less accuracy: it may only help.
@@ -91,15 +91,15 @@ class JudgeTest(absltest.TestCase):
     def select(rows):
       members = [network._replace(outputs=[network.outputs[0][rows]])
                  for network in networks]
-      judge = ensemble_model.Judge(
+      judge = judge_lib.Judge(
           models.CompileArguments(loss="mse"), [rows_lib.Rows(
-              (y[rows], y[rows]), np.arange(len(rows), dtype="int32"))],
+              (y[rows], y[rows]), np.arange(len(rows), dtype="int32")).labels()],
           members[0], None)
       return judge.select_weights(members)
 
     expected = select(sample)
     self.assertNotEqual(expected, select(np.arange(300)))
-    with mock.patch.object(ensemble_model, "_MAX_SELECTION_ROWS", 40), (
+    with mock.patch.object(judge_lib, "_MAX_SELECTION_ROWS", 40), (
         self.assertLogs("absl", "WARNING")) as logs:
       self.assertEqual(expected, select(np.arange(300)))
     self.assertIn("by 40 of the 300 held-out rows.", logs.output[0])

@@ -1,0 +1,119 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whether functions still make the networks that have ended.
+
+Functions are compared by value: what counts is that the saved values fit, and
+that the predictions for held-out rows are the recorded ones. What has not ended
+binds nobody.
+"""
+
+from collections.abc import Iterator
+
+from adanet import log
+from adanet import messages
+from adanet.ensemble_search import candidates as candidates_lib
+from adanet.ensemble_search import ensemble_model
+from adanet.ensemble_search import files
+from adanet.ensemble_search import identity
+from adanet.ensemble_search import models as models_lib
+from adanet.ensemble_search import proposals
+from adanet.ensemble_search import rows as rows_lib
+
+
+def check_functions(directory: files.Directory,
+                    store: candidates_lib.CandidateStore,
+                    proposer: proposals.Proposer, splits: list) -> None:
+  """Compares the functions with the candidates that have ended.
+
+  A network that has begun, and whose function has changed, is forgotten.
+
+  Raises:
+    ValueError: a function makes another network, or compiles it otherwise.
+  """
+  for candidate, key in _list_compared(directory, store, proposer):
+    task, folder = proposer.task(candidate, key.fold), directory.folder(key)
+    has_ended = folder.predicted_record() is not None
+    try:
+      change = "" if bool(candidate.trial) == proposer.is_space(
+          key.function) else "takes another number of arguments"
+      change = change or _find_change(
+          candidate, task, folder, splits[key.fold], has_ended)
+    except files.DamagedFileError:
+      raise
+    except ValueError as error:
+      change = messages.one_line(error).removeprefix(task.owner + " ")
+    if change and has_ended:
+      name = key.function
+      raise ValueError(
+          f"directory={str(directory.path)!r} has {key.name!r}, and now "
+          f"{task.owner} {change}. Give the original function, or give the "
+          f"changed one another name, such as \"{name}_2\"; then {name!r} may "
+          "be left out.")
+    if change:
+      log.warning("%s is trained from the start: its function %s.",
+                  candidate.name, change)
+      for other in candidate.keys():
+        directory.folder(other).forget()
+
+
+def _list_compared(directory, store, proposer
+                  ) -> Iterator[tuple[candidates_lib.SearchCandidate,
+                                      files.NetworkKey]]:
+  """Yields candidates to compare, with the key of a network.
+
+  Of a function, these are the first candidate that has ended. Of a space, these
+  are all trials, or only the last one if the code is the same as before.
+  """
+  last: dict[str, tuple] = {}
+  seen = set()
+  for candidate in store:
+    keys = [key for key in candidate.keys()
+            if directory.folder(key).predicted_record() is not None] or [
+                key for key in candidate.keys() if _has_begun(directory, key)]
+    if not keys or candidate.function not in proposer.functions:
+      continue
+    if not candidate.trial:
+      if candidate.function not in seen:
+        yield candidate, keys[0]
+      seen.add(candidate.function)
+    elif candidate.code and candidate.code == identity.digest_code(
+        proposer.functions[candidate.function]):
+      last[candidate.function] = candidate, keys[0]
+    else:
+      yield candidate, keys[0]
+  yield from last.values()
+
+
+def _has_begun(directory, key):
+  record = directory.folder(key).read_record()
+  return record is not None and not record.error
+
+
+def _find_change(candidate, task, folder, split, has_ended):
+  """Returns in words what a function makes in place of a network, or ""."""
+  before = candidate.architecture
+  with task.seeded():
+    model = task.build_model()
+  now = identity.describe_model(model)
+  difference = "" if before is None else identity.find_difference(before, now)
+  if not has_ended:
+    return difference and f"makes another model: {difference}"
+  if before is not None:
+    compiled = identity.compile_difference(before, now)
+    if compiled:
+      return f"compiles another model: {compiled}"
+    if not difference and identity.config_of_keras(model) is not None:
+      return ""  # The config tells all.
+    # Predictions of few rows hardly tell another precision.
+    if difference.startswith("dtype policy"):
+      return f"makes another model: {difference}"
+  x = rows_lib.first_batch(split.held_out, models_lib.fixed_size(model) or (
+      rows_lib.CHECK_SIZE))[0]
+  try:
+    ensemble_model.build_member(task, x, folder)
+  except files.DamagedFileError:
+    raise
+  except ValueError as error:
+    return ("makes another model: " + difference) if difference else (
+        messages.one_line(error).removeprefix(task.owner + " "))
+  return ""

@@ -1,0 +1,88 @@
+# Copyright 2026 The adanet.distributed Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A network that fails costs no other network: its error becomes a record.
+
+An error while a network is built, trains or predicts is the network's own. The
+record says why, and the traceback is kept as text: its frames would hold the
+memory of the network. A few errors end `fit`: those of the disk and the
+dataset, which all networks would have.
+"""
+
+from collections.abc import Iterable, Iterator
+import dataclasses
+import errno
+import os
+import traceback
+from typing import Any
+
+from adanet import messages
+from adanet.ensemble_search import files
+
+_MAX_REASON = 200
+_DISK_FULL = errno.ENOSPC, errno.EDQUOT
+
+
+class NotFiniteError(ValueError):
+  """A network has NaN or infinity; the message says where."""
+
+
+def reading(chunks: Iterable) -> Iterator:
+  """Yields chunks of a dataset, whose errors end `fit`."""
+  try:
+    yield from chunks
+  except Exception as error:
+    error.is_of_dataset = True
+    raise
+
+
+def record_failure(task: Any, folder: files.Folder, error: Exception,
+                   network: Any = None, before: Any = None
+                  ) -> files.NetworkRecord:
+  """Writes that a network failed, and returns the record.
+
+  Args:
+    task: `NetworkTask`.
+    folder: `Folder` of the network.
+    error: why the network failed.
+    network: `Network`; None if the network was not built in this process.
+    before: `NetworkRecord` with which an earlier call of `fit` ran out of time;
+      or None. The network keeps this record with its files.
+
+  Raises:
+    Exception: `error`, if `error` ends `fit`.
+    OSError: the folder cannot be written.
+  """
+  if getattr(error, "is_of_dataset", False) or _is_of_disk(error):
+    raise error
+  text = "".join(traceback.format_exception(error))
+  reason = _describe(error, task.owner)
+  if before is not None:
+    record = dataclasses.replace(before, late_error=reason)
+  else:
+    record = (network.record if network is not None else
+              folder.read_record() or files.NetworkRecord())
+    record.fail(reason)
+  record.failed_epoch = 0 if network is None else network.epoch_in_training
+  folder.write_failure(record, text)
+  return record
+
+
+def _is_of_disk(error):
+  # TensorFlow and h5py have errors of their own, with the words of the system.
+  return getattr(error, "errno", None) in _DISK_FULL or any(
+      os.strerror(code) in str(error) for code in _DISK_FULL) or (
+          error.__cause__ is not None and _is_of_disk(error.__cause__))
+
+
+def _describe(error, owner):
+  """Returns a line about an error, which is shown with the network's name."""
+  text = messages.one_line(error)
+  if not isinstance(error, NotFiniteError):
+    cause = error.__cause__
+    if cause is not None and text == f"{owner}: {messages.one_line(cause)}":
+      error = cause
+    elif text.startswith(owner):
+      return messages.shorten(text.removeprefix(owner).removeprefix(
+          " fails to make its model").removeprefix(":").strip(), _MAX_REASON)
+    text = messages.with_type(error)
+  return messages.shorten(text, _MAX_REASON)
