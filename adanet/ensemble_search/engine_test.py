@@ -523,6 +523,15 @@ class EngineTest(parameterized.TestCase):
         loaded.history.monitor, loaded.history.mode,
         len(loaded.history.networks)))
 
+  def test_the_best_candidates_alone_are_selected_from(self):
+    folder = self._copy()
+    os.remove(os.path.join(folder, "ensemble.json"))
+    search = ensemble_search.EnsembleSearch.load(folder, MODELS)
+    with mock.patch.object(ensemble_search.judge_lib, "_MAX_CANDIDATES", 1):
+      member, = search.members
+    self.assertEqual([(member.name, 1.), ("small", 0.)], [
+        (row["name"], row["weight"]) for row in search.history.rows()[1:]])
+
   def test_repr(self):
     self.assertEqual("<EnsembleSearch nothing has trained yet>", repr(
         ensemble_search.EnsembleSearch(MODELS, "mse")))

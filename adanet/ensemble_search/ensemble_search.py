@@ -238,7 +238,8 @@ class EnsembleSearch:
 
     How much of the search now:
       iterations: int, how many times to train all models, over all calls. The
-        ensemble is selected from the networks of all iterations.
+        ensemble is selected from the networks of all iterations; of more than
+        64, from the 64 best.
       trials: int, how many trials of each function that takes a trial to
         propose in an iteration, from the results of all earlier iterations; a
         sampler may have fewer. None without such functions.

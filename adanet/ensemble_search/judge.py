@@ -31,6 +31,10 @@ tf = tf_compat.v2
 _MAX_CANDIDATE_BYTES = 64 << 20
 # Ensembles are selected by a sample of so many held-out rows.
 _MAX_SELECTION_ROWS = 10**6
+# Ensembles are selected from so many of the best candidates. Source: Caruana,
+# Munson and Niculescu-Mizil 2006, "Getting the most out of ensemble selection":
+# without the worst models, selection is faster and overfits less.
+_MAX_CANDIDATES = 64
 
 
 class Masked(keras.layers.Layer):
@@ -349,6 +353,8 @@ def select_ensemble(directory: files.Directory, judge: Judge,
         f"{monitor} is NaN for each network: expected a finite {monitor}. Try a "
         "smaller learning rate, or look for values in x and y that are too "
         "large.")
+  finite = sorted(sorted(finite, key=lambda i: judge.monitor.cost(values[i]))[
+      :_MAX_CANDIDATES])
   means = [_read_mean(directory, candidates[i].keys()[:folds]) for i in finite]
   weights = dict(zip(finite, judge.select_weights(
       means, max_members=shortlist.max_members, is_stopped=is_stopped, say=say,
