@@ -39,6 +39,7 @@ def one_line(error: BaseException) -> str:
   # Keras's reason stands between the layer and the arguments of the call.
   text = re.sub(r"^Exception encountered when calling (.+?)\. (.*?) ?"
                 r"Arguments received by \1:.*", r"\2 (in \1)", text)
+  text = re.sub("^Could not automatically infer .* Error encountered: ", "", text)
   return shorten(text or type(error).__name__, _MAX_ERROR)
 
 

@@ -32,6 +32,8 @@ class MessagesTest(parameterized.TestCase):
           "Exception encountered when calling Crash.call().\n\n\x1b[1mNo "
           "memory.\x1b[0m\n\nArguments received by Crash.call():\n  • x=1"),
        "No memory. (in Crash.call())"),
+      (ValueError("Could not automatically infer the shape. Error encountered:"
+                  "\n\nNo memory."), "No memory."),
       (ValueError("c" * 9999), "c" * 2000 + "..."))
   def test_one_line(self, error, text):
     self.assertEqual(text, messages.one_line(error))

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 import inspect
 import os
 import re
+import shutil
+import tempfile
 import types
 from typing import Any, Protocol
+import weakref
 
 from adanet import checks
 from adanet import log
@@ -60,6 +63,22 @@ def absolute_path(directory: Any) -> str | None:
         f"directory={path!r}: expected a folder of this machine. Mount the "
         "other file system, or copy the folder there after the search.")
   return os.path.abspath(os.path.expanduser(path))
+
+
+class TemporaryFolder:
+  """A new folder, which goes with this object or with the process."""
+
+  def __init__(self) -> None:
+    self.path = tempfile.mkdtemp(prefix="adanet-temporary-")
+    weakref.finalize(self, _remove_folder, self.path, os.getpid())
+
+  def __deepcopy__(self, memo):
+    return self  # A copy of a search has the same folder.
+
+
+def _remove_folder(path, process):
+  if os.getpid() == process:  # A forked child leaves the folder.
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def check_folds(folds: Any) -> Any:

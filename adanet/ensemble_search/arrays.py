@@ -121,6 +121,11 @@ def _with_floatx(array):
           array.astype(floatx, copy=False))
 
 
+def is_series(value: Any) -> bool:
+  """Returns whether an argument is a Series of pandas."""
+  return hasattr(value, "iloc") and not hasattr(value, "columns")
+
+
 def _read_array(name, value):
   """Returns an array of NumPy, a memmap or a tensor of text."""
   if np.ma.is_masked(value):
@@ -130,8 +135,8 @@ def _read_array(name, value):
   if not array.ndim:
     raise ValueError(f"{name} is a single value: expected a row for each "
                      "example.")
-  if hasattr(value, "iloc") and not hasattr(value, "columns"):
-    array = array[:, None]  # As Keras does with a Series.
+  if is_series(value):
+    array = array[:, None]  # As Keras does.
   if array.dtype.kind == "O" and not _is_label(name) and all(
       isinstance(text, str) for text in array):
     return tf.constant(array, tf.string)

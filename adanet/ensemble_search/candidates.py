@@ -8,7 +8,6 @@ is written. Needs no TensorFlow: `adanet-report` shows candidates, too.
 
 from collections.abc import Iterator
 import dataclasses
-import json
 import math
 from typing import Any
 
@@ -41,7 +40,7 @@ class SearchCandidate:
     is_pruned: bool, whether the function has pruned the trial.
     error: str, why the candidate failed; "" if it did not.
     judged_by: str, the loss and the metrics of all values.
-    epochs: dict from a fold to the epochs of the network that was judged.
+    judged: dict from a fold to what tells the predictions that were judged.
     values: dict from a fold to the loss and the metrics on its held-out rows.
     all_values: dict with those on the rows of all folds; {} before all networks
       have ended.
@@ -60,7 +59,7 @@ class SearchCandidate:
   is_pruned: bool = False
   error: str = ""
   judged_by: str = ""
-  epochs: dict[int, int] = dataclasses.field(default_factory=dict)
+  judged: dict[int, int] = dataclasses.field(default_factory=dict)
   values: dict[int, dict[str, float]] = dataclasses.field(default_factory=dict)
   all_values: dict[str, float] = dataclasses.field(default_factory=dict)
 
@@ -85,7 +84,7 @@ class SearchCandidate:
 
   def forget_values(self) -> None:
     """Removes all values, which are of another loss or network."""
-    self.epochs, self.values, self.all_values = {}, {}, {}
+    self.judged, self.values, self.all_values = {}, {}, {}
 
 
 class CandidateStore:
@@ -104,13 +103,14 @@ class CandidateStore:
     self._candidates: dict[str, SearchCandidate] = {}
     for path in sorted((directory.path / _FOLDER).glob("[0-9]*.json")):
       try:
-        content = json.loads(path.read_text())
+        content = files.read_json(path)
         candidate = SearchCandidate(**{
             name: files.from_json(value) for name, value in content.items()})
         # JSON has strings as keys.
-        candidate.epochs, candidate.values = (
-            {int(fold): value for fold, value in part.items()}
-            for part in (candidate.epochs, candidate.values))
+        candidate.judged = {
+            int(fold): number for fold, number in candidate.judged.items()}
+        candidate.values = {
+            int(fold): values for fold, values in candidate.values.items()}
         self._candidates[candidate.name] = candidate
       except (OSError, ValueError, TypeError, AttributeError) as error:
         if repairs:
@@ -142,9 +142,12 @@ class CandidateStore:
         candidate.iteration, places.get(candidate.function, math.inf),
         candidate.function, candidate.trial)))
 
-  def get(self, name: str) -> SearchCandidate | None:
+  def __contains__(self, name: str) -> bool:
+    return name in self._candidates
+
+  def get(self, name: str) -> SearchCandidate:
     """Returns the candidate of a name such as "deep (2)"."""
-    return self._candidates.get(name)
+    return self._candidates[name]
 
   def members(self, ensemble: dict[str, Any]
              ) -> list[tuple[float, list[files.NetworkKey]]]:

@@ -7,8 +7,6 @@ that the predictions for held-out rows are the recorded ones. What has not ended
 binds nobody.
 """
 
-from collections.abc import Iterator
-
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import candidates as candidates_lib
@@ -35,13 +33,16 @@ def check_functions(directory: files.Directory,
     has_ended = folder.predicted_record() is not None
     try:
       change = "" if bool(candidate.trial) == proposer.is_space(
-          key.function) else "takes another number of arguments"
+          key.function) else (
+              "takes a trial now" if proposer.is_space(key.function) else
+              "takes no trial now")
       change = change or _find_change(
           candidate, task, folder, splits[key.fold], has_ended)
     except files.DamagedFileError:
       raise
     except ValueError as error:
-      change = messages.one_line(error).removeprefix(task.owner + " ")
+      change = messages.one_line(error).removeprefix(
+          task.owner + " ").rstrip(".")
     if change and has_ended:
       name = key.function
       raise ValueError(
@@ -56,31 +57,31 @@ def check_functions(directory: files.Directory,
         directory.folder(other).forget()
 
 
-def _list_compared(directory, store, proposer
-                  ) -> Iterator[tuple[candidates_lib.SearchCandidate,
-                                      files.NetworkKey]]:
+def _list_compared(directory, store, proposer):
   """Yields candidates to compare, with the key of a network.
 
   Of a function, these are the first candidate that has ended. Of a space, these
-  are all trials, or only the last one if the code is the same as before.
+  are all trials that have ended, or only the last one if the code is the same
+  as before. All that have begun are compared.
   """
-  last: dict[str, tuple] = {}
-  seen = set()
+  last, seen = {}, set()
   for candidate in store:
-    keys = [key for key in candidate.keys()
-            if directory.folder(key).predicted_record() is not None] or [
-                key for key in candidate.keys() if _has_begun(directory, key)]
-    if not keys or candidate.function not in proposer.functions:
+    if candidate.function not in proposer.functions:
       continue
-    if not candidate.trial:
+    ended = [key for key in candidate.keys()
+             if directory.folder(key).predicted_record() is not None]
+    if not ended:
+      yield from ((candidate, key) for key in candidate.keys()[:1]
+                  if _has_begun(directory, key))
+    elif not candidate.trial:
       if candidate.function not in seen:
-        yield candidate, keys[0]
+        yield candidate, ended[0]
       seen.add(candidate.function)
     elif candidate.code and candidate.code == identity.digest_code(
         proposer.functions[candidate.function]):
-      last[candidate.function] = candidate, keys[0]
+      last[candidate.function] = candidate, ended[0]
     else:
-      yield candidate, keys[0]
+      yield candidate, ended[0]
   yield from last.values()
 
 

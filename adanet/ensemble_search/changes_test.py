@@ -356,7 +356,7 @@ class FunctionsTest(_OfDirectories):
   def test_function_takes_a_trial_now(self):
     path = self.directory("plain")
     stamps = _stamps(path)
-    with self.assertRaisesRegex(ValueError, "argument.*deep_2"):
+    with self.assertRaisesRegex(ValueError, "takes a trial now.*deep_2"):
       _fit(_search(path, {**_KINDS["plain"][0], "deep": _space()}), trials=1)
     self.assertEqual(stamps, _stamps(path))
 
@@ -480,10 +480,10 @@ _FILES = {
     "candidate": ("candidates/0-small.json", False),
     "trial": ("candidates/*dense*.json", False),
     "ensemble": ("ensemble.json", False),
-    "network": ("networks/*small/network.json", True),
     "weights": ("networks/*small/best.weights.h5", True),
-    "predictions": ("networks/*small/held_out.npz", True),
     "sample": ("sample.npz", False),
+    "network": ("networks/*small/network.json", True),
+    "predictions": ("networks/*small/held_out.npz", True),
     "labels": ("labels.npz", False),
     "rows": ("rows.npz", False),
     "outputs": ("*-outputs.npz", False),
@@ -505,7 +505,7 @@ class DamagedFilesTest(_OfDirectories):
 
   @parameterized.named_parameters(
       (f"{name}_{damage}", pattern, trains, damage)
-      for name, (pattern, trains) in _FILES.items()
+      for name, (pattern, trains) in level.first(list(_FILES.items()), 5)
       for damage in level.first(list(_DAMAGES)))
   def test_file_is_made_again(self, pattern, trains, damage):
     path, call = self.whole()

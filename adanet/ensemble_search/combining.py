@@ -273,11 +273,14 @@ def read_held_out(directory: files.Directory, content: dict[str, Any],
         for name, arrays in (outputs | {"ensemble": ensemble_outputs}).items()})
     folds.append(np.full(len(ensemble_outputs[0]), fold))
     rows.append(numbers.get(fold))
+  y, weights = rows_lib.map_arrays(
+      _to_numpy, rows_lib.join_labels(labels[:len(folds)]))
+  if content["is_series"]:  # Keras has made columns of it.
+    y = y[:, 0]
   return HeldOutRows(
       None if rows[0] is None else np.concatenate(rows), np.concatenate(folds),
-      *rows_lib.map_arrays(
-          _to_numpy, rows_lib.join_labels(labels[:len(folds)])),
-      keras.tree.map_structure(lambda *arrays: np.concatenate(arrays), *parts))
+      y, weights, keras.tree.map_structure(
+          lambda *arrays: np.concatenate(arrays), *parts))
 
 
 def _to_numpy(tensor):

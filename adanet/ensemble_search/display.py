@@ -16,6 +16,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
 
 # pylint: disable=g-import-not-at-top
+_format_number = history_lib.format_number
 _SECS_BETWEEN_DRAWINGS = .2
 
 
@@ -76,8 +77,8 @@ class SearchDisplay:
     with self._lock:
       cells = [key.name, f"epoch {len(record.epochs)}",
                f"{self._monitor} "
-               f"{history_lib.format_number(record.epochs[-1][self._monitor])}",
-               f"best {history_lib.format_number(record.best_value(self._monitor))}",
+               f"{_format_number(record.epochs[-1][self._monitor])}",
+               f"best {_format_number(record.best_value(self._monitor))}",
                f"{record.seconds:.1f} s"]
       if self._verbose == 2:
         self.line("  ".join(cells))
@@ -102,7 +103,7 @@ class SearchDisplay:
       else:
         self.line(
             f"{key.name}: {self._monitor} "
-            f"{history_lib.format_number(record.best_value(self._monitor))} at epoch "
+            f"{_format_number(record.best_value(self._monitor))} at epoch "
             f"{record.best_epoch} of {len(record.epochs)} "
             f"({record.ended}), {record.seconds:.1f} s")
       self._draw(True)
@@ -139,8 +140,8 @@ class SearchDisplay:
     count = sum(bool(member.weight) for member in history.members)
     kind = "model" if history.networks[0].fold is not None else "network"
     self.line(
-        f"ensemble of {count}: {monitor} {history_lib.format_number(value)}, best {kind} "
-        f"{best['name']} {history_lib.format_number(best[monitor])}" + (
+        f"ensemble of {count}: {monitor} {_format_number(value)}, best {kind} "
+        f"{best['name']} {_format_number(best[monitor])}" + (
             f" ({gain:.1f} % {more})" if count > 1 and gain > 0 else ""))
 
 

@@ -90,7 +90,7 @@ class SearchEngine:
   parallel: int | None = None
   _sent: workers.SentFiles | None = None
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     self._failed: set[files.NetworkKey] = set()  # In this call of fit.
     self._failures: list = []  # Those to yield.
     self._before: dict[files.NetworkKey, files.NetworkRecord | None] = {}

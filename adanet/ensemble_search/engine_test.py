@@ -456,8 +456,7 @@ class EngineTest(parameterized.TestCase):
     with mock.patch.object(engine.Stop, "is_late", lambda self: True):
       search = fitted(folder, max_seconds=60)
     self.assertLen(search.members, 1)
-    is_stopped = lambda: files.Directory(folder).read(files.ENSEMBLE)[
-        "is_stopped"]
+    is_stopped = lambda: files.Directory(folder).read_ensemble()["is_stopped"]
     self.assertTrue(is_stopped())
     self._check(fitted(folder))
     self.assertFalse(is_stopped())

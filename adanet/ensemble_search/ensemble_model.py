@@ -106,6 +106,10 @@ def load_network(owner: str, model: Any, x: Any, folder: files.Folder,
     raise
   except Exception as error:  # pylint: disable=broad-except
     problem = messages.one_line(error)
+  damaged = folder.find_damage()
+  if damaged is not None:
+    raise files.DamagedFileError(f"{str(damaged)!r} is damaged. Call fit again, "
+                                 "which trains the network anew.")
   raise ValueError(f"{owner} makes another model than the one that was "
                    f"trained: {problem}")
 

@@ -20,6 +20,7 @@ from adanet import interrupts
 from adanet import log
 from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
+from adanet.ensemble_search import arrays
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import changes
 from adanet.ensemble_search import combining
@@ -177,8 +178,9 @@ class EnsembleSearch:
     if combine is None:
       combine = combining.registered_function(content["combine"])
     return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
-               arguments.loss_weights, *content["monitor"], path,
-               content["seed"], sampler, combine)
+               arguments.loss_weights, directory=path, seed=content["seed"],
+               sampler=sampler, combine=combine, **dict(zip(
+                   ("monitor", "mode"), content["monitor"])))
 
   @interrupts.in_one_line("Stopped. All training so far is saved: call fit "
                           "again to resume.")
@@ -299,7 +301,7 @@ class EnsembleSearch:
     models_lib.check_callbacks(callbacks)
     stop = engine_lib.Stop(max_seconds)
     if self._path is None:
-      self._temporary = files.TemporaryFolder()
+      self._temporary = arguments_lib.TemporaryFolder()
       self._path = self._temporary.path
     directory = files.Directory(self._path)
     before = directory.read()
@@ -333,7 +335,7 @@ class EnsembleSearch:
       display.begin(self._path, splits, len(self._models))
       is_repeated = iterations * len(splits) > 1
       preparation = preflight.Preflight(
-          splits, directory, store, self._arguments, self._combine,
+          splits, directory, store, self._models, self._arguments, self._combine,
           executor is not None, is_repeated)
       engine = engine_lib.SearchEngine(
           splits, directory, stop, display.epoch, preparation.kept, is_repeated,
@@ -345,14 +347,13 @@ class EnsembleSearch:
               executor, preparation.signed), parallel)
       self._train(proposer, preparation, engine, executor, display, lambda judge:
                   self._write(directory, splits, digests, limits, proposer,
-                              before, judge))
+                              before, judge, arrays.is_series(y)))
       display.end(self.history, stop.is_set())
     return self
 
   def _train(self, proposer, preparation, engine, executor, display, write):
     """Trains the networks that have not ended, and selects the ensemble."""
-    judge: Any = None
-    tasks: list = []
+    judge, tasks = None, []
 
     def select():
       if judge is not None:
@@ -365,12 +366,13 @@ class EnsembleSearch:
       for tasks in proposer.rounds():
         if proposer.unfinished(tasks):
           engine.prepare()
-        preparation.check(proposer.unfinished(tasks))
+        late = preparation.check(proposer.unfinished(tasks))
         proposer.check_failures(tasks)
         judge = judge or write(
             preparation.make_judge(proposer.find_ended))
-        for key, record in itertools.chain(proposer.failed(tasks), engine.train(
-            preparation.copied(proposer.unfinished(tasks)), executor)):
+        for key, record in itertools.chain(
+            late, proposer.failed(tasks), engine.train(preparation.copied(
+                proposer.unfinished(tasks)), executor)):
           proposer.end(key, record, judge)
           display.network(key, record)
         proposer.check_failures(tasks)
@@ -384,11 +386,12 @@ class EnsembleSearch:
     if judge is None:
       write(None)
 
-  def _write(self, directory, splits, digests, limits, proposer, before, judge):
+  def _write(self, directory, splits, digests, limits, proposer, before, judge,
+             is_series):
     """Writes what the search is; returns the judge."""
     if judge is not None:
       judge_lib.check_recorded(
-          directory, proposer.store, judge, proposer.judged_by)
+          directory, proposer.store, self._models, judge, proposer.judged_by)
       self._judged_by = judge.arguments
     elif before is None:
       raise ValueError("models: their functions have pruned all trials: expected "
@@ -398,7 +401,8 @@ class EnsembleSearch:
         "models": list(self._models), "monitor": self._monitor,
         "finalists": limits.finalists, "max_members": limits.max_members,
         "combine": combining.registered_name(self._combine),
-        "stops": proposer.stops, "judged_by": proposer.judged_by,
+        "is_series": is_series, "stops": proposer.stops,
+        "judged_by": proposer.judged_by,
         "arguments": self._arguments.to_json(),
         **samples.write(directory, splits),
         **({} if judge is None else {

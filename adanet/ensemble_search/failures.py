@@ -18,7 +18,7 @@ from typing import Any
 from adanet import messages
 from adanet.ensemble_search import files
 
-_MAX_REASON = 200
+_MAX_REASON = 400
 _DISK_FULL = errno.ENOSPC, errno.EDQUOT
 
 
@@ -30,7 +30,8 @@ def reading(chunks: Iterable) -> Iterator:
   """Yields chunks of a dataset, whose errors end `fit`."""
   try:
     yield from chunks
-  except Exception as error:
+  except Exception as exception:
+    error: Any = exception
     error.is_of_dataset = True
     raise
 

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The directory of a search: each file in it appears whole.
 
-    search.json                 what the search is: seed, data, loss, monitor,
-                                and what the last call of fit has asked
-    sample.npz                  a few held-out rows of each fold, by which
-                                functions are checked
-    labels.npz                  labels and weights of the held-out rows, which
-                                judge ensembles
+    search.json                 what the search is, and what the last call of
+                                fit has asked
+    sample.npz                  a few held-out rows of x of each fold
+    labels.npz                  labels and weights of the held-out rows
     rows.npz                    the numbers of the held-out rows in x
     studies/dense-0.pickle      what Optuna knows after the trials of an
                                 iteration were proposed
@@ -19,7 +17,6 @@
       network.json              its epochs, and how it ended
       best.weights.h5           Keras's own format
       held_out.npz              its predictions
-      traceback.txt             of a network that failed, beside network.json
       3f2a-last.weights.h5      with the optimizer, and 3f2a-best.weights.h5:
                                 of a network that has not ended
       traceback.txt             of a network that has failed
@@ -27,9 +24,8 @@
     3f2a-outputs.npz            what the ensemble predicts for the held-out
                                 rows; of a search with combine
 
-Files are written in this order, the last one of a network being network.json,
-and a program may be killed between any two. Each state of a candidate follows
-from what is written:
+Files are written in this order, network.json after the others of its network,
+and a program may be killed between any two. A candidate is then:
 
     proposed  its record. Trials of an iteration without a network are proposed
               again, the same: the study of the iteration before is read.
@@ -51,12 +47,9 @@ import json
 import math
 import os
 import pathlib
-import shutil
-import tempfile
 from typing import Any, NamedTuple
 import urllib.parse
 import uuid
-import weakref
 import zlib
 
 from adanet import file_lock
@@ -83,6 +76,10 @@ _NEW = "new-"  # Begins the name of a file that is being written.
 
 class DamagedFileError(ValueError):
   """A file of a network cannot be read, as after a crash of the machine."""
+
+
+class _OtherFileError(ValueError):
+  """A JSON file is not of an `EnsembleSearch` of this version."""
 
 
 class Monitor(NamedTuple):
@@ -218,6 +215,11 @@ class NetworkRecord:
     return (self.ended.removeprefix(FAILED)
             if self.ended.startswith(FAILED) else "")
 
+  @property
+  def predictions_id(self) -> int:
+    """A number that tells the predictions of a network that has ended."""
+    return self.checksums[_PREDICTIONS][1]
+
   def saved_file(self, name: str) -> str:
     """Returns the name of a file of weights of `Folder.save`."""
     return f"{self.saved}-{name}"
@@ -274,24 +276,25 @@ def from_json(content: Any) -> Any:
 
 
 def _write_json(path, content):
+  text = json.dumps(content)
   with atomic_write(path) as temporary:
-    temporary.write_text(json.dumps(content))
+    temporary.write_text(
+        f'{{"checksum": {zlib.crc32(text.encode())}, "content": {text}}}')
 
 
-class TemporaryFolder:
-  """A new folder, which goes with this object or with the process."""
+def read_json(path: pathlib.Path) -> Any:
+  """Returns the content of a JSON file of a search.
 
-  def __init__(self) -> None:
-    self.path = tempfile.mkdtemp(prefix="adanet-temporary-")
-    weakref.finalize(self, _remove_folder, self.path, os.getpid())
-
-  def __deepcopy__(self, memo):
-    return self  # A copy of a search has the same folder.
-
-
-def _remove_folder(path, process):
-  if os.getpid() == process:  # A forked child leaves the folder.
-    shutil.rmtree(path, ignore_errors=True)
+  Raises:
+    OSError: the file cannot be opened.
+    ValueError: the file is damaged, or of another program.
+  """
+  file = json.loads(path.read_text())
+  if not isinstance(file, dict) or set(file) != {"checksum", "content"}:
+    raise _OtherFileError("it is of another program")
+  if zlib.crc32(json.dumps(file["content"]).encode()) != file["checksum"]:
+    raise ValueError("its checksum is another one")
+  return file["content"]
 
 
 class Folder:
@@ -303,7 +306,7 @@ class Folder:
   def _damaged(self, name, error):
     return DamagedFileError(
         f"{str(self.path / name)!r} cannot be read: {messages.one_line(error)}."
-        " Remove its folder and call fit again, which trains the network anew.")
+        " Call fit again, which trains the network anew.")
 
   def load(self, model: Any, name: str) -> None:
     """Gives a model the values of a file of weights."""
@@ -325,8 +328,10 @@ class Folder:
       self.write_weights(model, record.saved_file(BEST))
       model.set_weights(current)
     record.sizes = self._sizes(record)
-    # A network has ended when its predictions are written.
-    self.write_record(dataclasses.replace(record, ended=""))
+    # A network has ended when its predictions are written. One that was out of
+    # time has those of its best epoch then.
+    self.write_record(dataclasses.replace(
+        record, ended=TIME if record.checksums else ""))
 
   def write_weights(self, model: Any, name: str) -> None:
     # Keras looks at the end of the name.
@@ -373,6 +378,7 @@ class Folder:
       temporary.write_text(text)
     if record.error:
       record.states, record.sizes, record.step = [], [], 0
+      record.checksums = {}
     self.write_record(record)
     remove_unfinished(self.path)
     for name in (BEST, _PREDICTIONS) if record.error else ():
@@ -400,7 +406,7 @@ class Folder:
   def read_record(self) -> NetworkRecord | None:
     """Returns the record of a network, ended or not; None without a record."""
     try:
-      return NetworkRecord(**json.loads((self.path / _NETWORK).read_text()))
+      return NetworkRecord(**read_json(self.path / _NETWORK))
     except FileNotFoundError:
       return None
     except (OSError, ValueError, TypeError) as error:
@@ -478,40 +484,34 @@ class Directory:
     return Folder(self.path / "networks" / key.folder)
 
   def read(self) -> dict[str, Any] | None:
-    """Returns what the search is; None for a new directory.
-
-    Raises:
-      ValueError: the file cannot be read, or is not of such a search.
-    """
+    """Returns what the search is; None for a new directory."""
     name = f"directory={str(self.path)!r}"
+    if (self.path / "trials.json").exists():
+      raise ValueError(f"{name} has the search of an earlier version of adanet:"
+                       " expected a new directory.")
     try:
-      content = json.loads((self.path / SEARCH).read_text())
+      return read_json(self.path / SEARCH)
     except FileNotFoundError:
-      content = None
+      return None
     except OSError as error:
       raise ValueError(f"{name} cannot be read: {error}. Give another "
                        "directory.") from error
+    except _OtherFileError as error:
+      raise ValueError(
+          f"{name} has the search of an Estimator, or of an earlier version of "
+          "adanet: expected a new directory.") from error
     except ValueError as error:
       raise ValueError(
           f"{str(self.path / SEARCH)!r} cannot be read: "
           f"{messages.one_line(error)}. Remove this file and call fit again "
           "with the same seed, data and arguments, which writes it anew."
       ) from error
-    if content is not None and "models" not in content:
-      raise ValueError(f"{name} has the search of an Estimator: expected a new "
-                       "directory.")
-    if (self.path / "trials.json").exists() or (
-        content is not None and "labels" not in content):
-      raise ValueError(f"{name} has the search of an earlier version of adanet:"
-                       " expected a new directory.")
-    return content
 
   def read_ensemble(self) -> dict[str, Any] | None:
     """Returns the selected ensemble; None without it, or if it is damaged."""
     try:
-      content = json.loads((self.path / ENSEMBLE).read_text())
-      return content if "weights" in content else None
-    except (OSError, ValueError, TypeError):
+      return read_json(self.path / ENSEMBLE)
+    except (OSError, ValueError):
       return None
 
   def write(self, content: dict[str, Any], name: str = SEARCH) -> None:

@@ -25,9 +25,9 @@ _X, _Y = np.ones([20, 2], np.float32), np.ones([20], np.float32)
 _PROGRAM = """
 import os
 import sys
-from adanet.ensemble_search import files
+from adanet.ensemble_search import arguments
 
-folder = files.TemporaryFolder()
+folder = arguments.TemporaryFolder()
 if not os.fork():
   sys.exit()  # Calls what a process calls at its end.
 os.wait()

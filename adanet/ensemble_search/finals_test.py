@@ -297,6 +297,7 @@ class FinalsOfFunctionsTest(parameterized.TestCase):
       self.assertEqual(network, networks[name])
     return expected
 
+  @level.gate
   @parameterized.parameters(level.first([2, 3]))
   def test_all_are_finalists(self, finalists):
     """As many finalists as candidates are all folds of all candidates."""

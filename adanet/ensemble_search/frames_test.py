@@ -219,6 +219,7 @@ class FitTest(parameterized.TestCase):
         lambda array: array[rows], arrays)
     held_out = frame[-_HELD_OUT:], _Y[-_HELD_OUT:]
     search = self._fit({"a": make}, frame, validation_data=held_out)
+    np.testing.assert_allclose(held_out[1], search.held_out.labels, 1e-6)
     order = data_lib.split_data(frame, _Y, 32, held_out, .2, None, None, None, 1
                              )[0][0].order(0)
     model = make()

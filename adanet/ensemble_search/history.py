@@ -31,7 +31,8 @@ _COLUMNS: dict[str, tuple] = {
     "predict_seconds": (lambda network: network.predict_seconds, "used",
                         lambda secs: f"{1000 * secs:.1f} ms"),
     "seconds": (lambda network: network.seconds, "trained", "{:.1f}".format),
-    "ended": (lambda network: network.ended, "", str),
+    "ended": (lambda network: network.ended, "",
+              lambda text: messages.shorten(text, 60)),
 }
 _MISSING = "not in models"  # How a network ended whose function is missing.
 
@@ -60,7 +61,9 @@ class NetworkHistory(NamedTuple):
     seconds: float, the training time.
     parameters: int, the number of parameters of the model.
     predict_seconds: float, the approximate time to predict 1,000 rows.
-    weight: float, the weight in the ensemble; None without an ensemble.
+    weight: float, the weight in the ensemble; None without an ensemble, and of
+      a network that the ensemble cannot have: it has failed, its function is
+      missing in `models`, or with finalists, it is of none.
     values: dict with the search's loss and metrics on the held-out rows of the
       network, such as `val_loss` and `val_accuracy`.
     hyperparameters: dict, those of the trial; empty for a function that takes
@@ -85,9 +88,10 @@ class NetworkHistory(NamedTuple):
   trial: int = 0
 
   @property
-  def has_failed(self) -> bool:
-    """Whether an error ended the network."""
-    return self.ended.startswith(files.FAILED)
+  def error(self) -> str:
+    """Why the network failed, as in `ended`; "" if it did not."""
+    return (self.ended.removeprefix(files.FAILED)
+            if self.ended.startswith(files.FAILED) else "")
 
   @property
   def own_val_loss(self) -> float | None:
@@ -106,14 +110,14 @@ class MemberHistory(NamedTuple):
 
   Attributes:
     name: str, such as "deep", or "deep (2)" in the second iteration.
-    weight: float, the weight in the ensemble.
+    weight: float, the weight in the ensemble; None as of a network.
     values: dict with the search's loss and metrics on all held-out rows. With
       folds, each network predicts the rows of its own fold.
     networks: tuple of `NetworkHistory`, one per fold that has trained.
     folds: int, the number of folds; 1 without folds.
   """
   name: str
-  weight: float
+  weight: float | None
   values: dict[str, float]
   networks: tuple[NetworkHistory, ...]
   folds: int = 1
@@ -164,7 +168,8 @@ class SearchHistory(NamedTuple):
     computed alike in all rows; `best_epoch`; `epochs`; `parameters`;
     `predict_seconds`, the approximate time to predict 1,000 rows; `seconds` of
     training; `ended`; `folds`, such as "1 of 5", where `finalists` alone have
-    trained all folds, and these come first; `own_val_loss` where the loss of a network's own training
+    trained all folds, and these come first; `own_val_loss` where the loss of a
+    network's own training
     differs; and `params_rate` for a hyperparameter `rate`. Whole numbers that a
     row lacks are in a column of the type `Int64`.
 
@@ -188,19 +193,23 @@ class SearchHistory(NamedTuple):
               [network for network in judged if network.weight],
               self.networks)})
     for member in sorted(self.members, key=lambda member: (
-        math.isnan(member.values[self.monitor]), not member.has_all_folds,
-        *self.place(member.values))):
+        any(network.error for network in member.networks),
+        math.isnan(member.values[self.monitor]),
+        bool(self.ensemble) and member.weight is None,
+        not member.has_all_folds, *self.place(member.values))):
       if member.folds > 1:
         rows.append({
             "name": member.name, **member.values, "weight": member.weight,
-            **_sum_columns(member.networks, member.networks)})
+            **_sum_columns(member.networks, member.networks),
+            "ended": _MISSING if member.networks[0].ended == _MISSING else ""})
       rows += [{
           "name": network.name, **dict.fromkeys(member.values, math.nan),
           **network.values, "weight": network.weight,
           **{column: read(network)
              for column, (read, *_) in _COLUMNS.items()}}
                for network in member.networks
-               if network.values or network.has_failed]
+               if network.values or network.error or (
+                   network.ended == _MISSING)]
     if self.is_by_fold:
       folds = {member.name: f"{member.num_judged} of {member.folds}"
                for member in self.members}
@@ -218,8 +227,9 @@ class SearchHistory(NamedTuple):
     for name in dict.fromkeys(itertools.chain(*hyperparameters.values())):
       for row in rows:
         row["params_" + name] = hyperparameters.get(row["name"], {}).get(name)
-    return [{"name": row["name"], self.monitor: row[self.monitor],
-             "weight": row["weight"], **row} for row in rows]
+    names = dict.fromkeys(
+        ["name", self.monitor, "weight", *itertools.chain(*rows)])
+    return [{name: row.get(name) for name in names} for row in rows]
 
   @property
   def is_by_fold(self) -> bool:
@@ -230,7 +240,7 @@ class SearchHistory(NamedTuple):
   def summary(self) -> str:
     """Returns in a line what has trained, and the value of the ensemble."""
     states = {
-        "failed": sum(network.has_failed for network in self.networks),
+        "failed": sum(bool(network.error) for network in self.networks),
         "unfinished": sum(network.ended in ("", files.TIME)
                           for network in self.networks)}
     text = ", ".join(
@@ -417,16 +427,14 @@ def read(path: str) -> SearchHistory:
   ensemble = directory.read_ensemble() or {"weights": {}, "values": {}}
   networks, members = [], []
   for candidate in candidates.CandidateStore(directory):
-    weight = ensemble["weights"].get(candidate.name, 0.)
+    weight = ensemble["weights"].get(candidate.name)
     own = []
     for key in candidate.keys():
       record = directory.folder(key).read_record()
       if record is not None:
         values = candidate.values.get(key.fold, {})
-        share = None
-        if ensemble["values"] and (values or record.error):
-          share = (weight / ensemble["folds"] if weight and
-                   key.fold < ensemble["folds"] else 0.)
+        share = (weight / ensemble["folds"] if weight is not None and
+                 key.fold < ensemble["folds"] else None)
         own.append(NetworkHistory(
             key.name, key.member, key.function, key.iteration,
             key.fold if key.folds > 1 else None, tuple(record.epochs),

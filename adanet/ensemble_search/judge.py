@@ -82,8 +82,9 @@ class Judge:
     self._all_labels = (labels[0] if len(labels) == 1 else
                         rows_lib.join_labels(labels))
     x, outputs = [], []
-    for name, array, mask in zip(ensemble_model.name_outputs(example.outputs, names),
-                                 example.outputs, example.masks):
+    for name, array, mask in zip(
+        ensemble_model.name_outputs(example.outputs, names), example.outputs,
+        example.masks):
       # A policy of low precision is not for predictions.
       options = {"name": name, "dtype": array.dtype.name}
       x.append(keras.Input(array.shape[1:], dtype=array.dtype.name))
@@ -208,8 +209,7 @@ def needs_values(directory: files.Directory,
   record = directory.folder(key).predicted_record()
   return record is not None and (
       candidate.judged_by != judged_by or
-      candidate.epochs.get(key.fold) != len(record.epochs) or
-      len(candidate.values) == candidate.folds and not candidate.all_values)
+      candidate.judged.get(key.fold) != record.predictions_id)
 
 
 def record_values(directory: files.Directory,
@@ -218,16 +218,15 @@ def record_values(directory: files.Directory,
   """Writes the values of a network that has ended, and of its candidate."""
   candidate = store.get(key.member)
   record = directory.folder(key).predicted_record()
-  if candidate is None or record is None:
+  if record is None:
     return
   if candidate.judged_by != judged_by:
     candidate.forget_values()
     candidate.judged_by = judged_by
   predictions = directory.folder(key).predictions()
-  candidate.error = ""
   candidate.values[key.fold] = candidate.all_values = judge.values(
       *predictions[1:], fold=key.fold)
-  candidate.epochs[key.fold] = len(record.epochs)
+  candidate.judged[key.fold] = record.predictions_id
   if candidate.folds > 1:
     candidate.all_values = judge.values(*_read_mean(
         directory, candidate.keys())[1:]) if len(
@@ -243,8 +242,9 @@ def _read_mean(directory, keys):
 
 
 def check_recorded(directory: files.Directory,
-                   store: candidates_lib.CandidateStore, judge: Judge,
-                   judged_by: str) -> None:
+                   store: candidates_lib.CandidateStore,
+                   functions: Iterable[str], judge: Judge, judged_by: str
+                  ) -> None:
   """Raises a ValueError if networks were judged by another loss than now.
 
   A loss may differ by a global, a closure or its code, which no digest tells.
@@ -254,8 +254,8 @@ def check_recorded(directory: files.Directory,
       key = candidate.key(fold)
       record = directory.folder(key).predicted_record()
       # A network that was out of time may have trained on since.
-      if record is None or candidate.judged_by != judged_by or (
-          candidate.epochs[fold] != len(record.epochs)):
+      if record is None or candidate.function not in functions or needs_values(
+          directory, candidate, judged_by, key):
         continue
       loss, now = before["val_loss"], judge.values(
           *directory.folder(key).predictions()[1:], fold=fold)["val_loss"]
@@ -297,7 +297,7 @@ class Shortlist(NamedTuple):
   def to_json(self) -> dict[str, Any]:
     """Returns what tells whether an ensemble was selected from the same."""
     return {"from": [[candidate.name, candidate.judged_by, [
-        candidate.epochs[fold] for fold in range(self.folds)]]
+        candidate.judged[fold] for fold in range(self.folds)]]
                      for candidate in self.candidates],
             "max_members": self.max_members, "combine": self.combine}
 
@@ -323,7 +323,7 @@ def make_shortlist(store: candidates_lib.CandidateStore,
       limits.finalists is None or candidate in finalists)]
   if limits.finalists is not None and not complete:
     complete, folds = [
-        candidate for candidate in able if 0 in candidate.values], 1
+        candidate for candidate in known if 0 in candidate.values], 1
   return Shortlist(complete, folds, finalists, limits.max_members,
                    combining.registered_name(limits.combine))
 
@@ -385,11 +385,14 @@ def select_again(directory: files.Directory, content: dict[str, Any],
   """
   store = candidates_lib.CandidateStore(directory)
   ended = [key for candidate in store for key in candidate.keys()
-           if directory.folder(key).predicted_record() is not None]
+           if candidate.function in content["models"] and
+           directory.folder(key).predicted_record() is not None]
   if not ended:
     raise ValueError("No network has finished yet. Call fit again with the "
                      "same data.")
-  log.warning("Selecting the ensemble of the networks that have ended.")
+  path = directory.path / files.ENSEMBLE
+  log.warning("%sSelecting the ensemble of the networks that have ended.",
+              f"{str(path)!r} cannot be read. " if path.exists() else "")
   judge = Judge(
       arguments, samples.read_labels(directory, content),
       directory.folder(ended[0]).predictions(), content["outputs"],
@@ -398,7 +401,10 @@ def select_again(directory: files.Directory, content: dict[str, Any],
     if needs_values(directory, store.get(key.member), content["judged_by"],
                     key):
       record_values(directory, store, judge, content["judged_by"], key)
-  select_ensemble(directory, judge, make_shortlist(
-      store, content["models"], judge.monitor, Limits(
-          finalists=content["finalists"], max_members=content["max_members"],
-          combine=combine)))
+  shortlist = make_shortlist(store, content["models"], judge.monitor, Limits(
+      finalists=content["finalists"], max_members=content["max_members"],
+      combine=combine))
+  if not shortlist.candidates:
+    raise ValueError("No function has finished all folds yet. Call fit again "
+                     "with the same data.")
+  select_ensemble(directory, judge, shortlist)

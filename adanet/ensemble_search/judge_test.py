@@ -73,7 +73,8 @@ class JudgeTest(absltest.TestCase):
     judge = judge_lib.Judge(
         models.CompileArguments(
             loss="sparse_categorical_crossentropy", metrics=["accuracy"]),
-        [rows_lib.Rows((y, y), np.arange(4, dtype="int32")).labels()], networks[0], None,
+        [rows_lib.Rows((y, y), np.arange(4, dtype="int32")).labels()],
+        networks[0], None,
         files.Monitor("val_accuracy", "max"))
     self.assertSequenceEqual([0., 1., 0.], judge.select_weights(networks))
     # Less loss and less accuracy: it may only help.

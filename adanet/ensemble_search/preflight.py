@@ -6,7 +6,7 @@ Each function builds its model, whose steps are traced on the shapes of the
 data, and the judge judges something. The networks that were built train first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 import weakref
 
@@ -53,15 +53,14 @@ class Preflight:
   """
 
   def __init__(self, splits: list, directory: files.Directory,
-               store: candidates_lib.CandidateStore,
+               store: candidates_lib.CandidateStore, functions: Iterable[str],
                arguments: models_lib.CompileArguments, combine: Any,
                has_executor: bool, is_repeated: bool):
     """Builds nothing yet.
 
     Args:
       splits: list with the split of each fold.
-      directory, store: of the search.
-      arguments, combine: of the search.
+      directory, store, functions, arguments, combine: of the search.
       has_executor: bool, whether workers build models, too.
       is_repeated: bool, whether a function makes several networks.
     """
@@ -72,6 +71,7 @@ class Preflight:
     self._splits = splits
     self._directory = directory
     self._store = store
+    self._functions = functions
     self._arguments = arguments
     self._combine = combine
     self._has_executor = has_executor
@@ -82,19 +82,23 @@ class Preflight:
     self._output_names: list = []
     self._losses: list = [None]  # Those that were checked.
     self._makers: set[str] = set()  # Those that were checked.
+    self._failed: set[str] = set()  # Makers of trials that do not fit.
     # What is wrong with x, in words and `Rows`; None before the first network.
     self._wrong_x: Any = None
     self._takes_x = False  # Whether the loss of a network is finite for x.
 
-  def check(self, tasks: list[network_lib.NetworkTask]) -> None:
+  def check(self, tasks: list[network_lib.NetworkTask]
+           ) -> list[tuple[files.NetworkKey, files.NetworkRecord]]:
     """Builds a network of each function or trial, and checks the network.
 
-    A trial that does not fit is recorded as failed.
+    A trial that does not fit is recorded as failed. Returns those that were out
+    of time before, with their records: they keep their best epoch.
 
     Raises:
       ValueError: the data, the model of a function, the loss or the metrics do
         not fit.
     """
+    late = []
     task_of_maker: dict[str, network_lib.NetworkTask] = {}
     for task in tasks:
       if task.key.maker not in self._makers:
@@ -110,14 +114,20 @@ class Preflight:
         if studies.is_pruned(error):  # Of a function that was repaired.
           candidate = self._store.get(task.key.member)
           candidate.is_pruned = True
+          candidate.forget_values()
           self._store.write(candidate)
         else:
-          failures.record_failure(
-              task, self._directory.folder(task.key), error)
+          folder = self._directory.folder(task.key)
+          record = failures.record_failure(
+              task, folder, error, before=folder.predicted_record())
+          self._failed.add(task.key.maker)
+          if not record.error:
+            late.append((task.key, record))
       else:
         self._check_search(network, predictions)
         del network  # Which may be too large for two.
     self._check_x()
+    return late
 
   def _check_x(self):
     """Warns of NaN in x, or raises an error if no model can take NaN."""
@@ -160,6 +170,8 @@ class Preflight:
       _check_again(network, again, batch[0], predictions.outputs)
     if self._first is not None:
       _check_same(self._first[0].task.owner, self._first[1], owner, predictions)
+    else:
+      self._check_ended(owner, predictions)
     return network, predictions
 
   def _check_search(self, network, predictions):
@@ -178,7 +190,6 @@ class Preflight:
       _check_range(owner, predictions.outputs, self._arguments.loss)
       if self._combine is not None:
         combining.check_outputs(self._combine, owner, predictions)
-      self._check_ended(owner, predictions)
     if self._wrong_x and not self._takes_x:
       self._takes_x = all(_has_finite_loss(network, rows)
                           for _, rows in self._wrong_x)
@@ -214,8 +225,9 @@ class Preflight:
       # A copy has another config.
       if not task.copies:
         candidate = self._store.get(task.key.member)
-        candidate.architecture = identity.describe_model(again)
-        self._store.write(candidate)
+        if self._directory.folder(task.key).predicted_record() is None:
+          candidate.architecture = identity.describe_model(again)
+          self._store.write(candidate)
       if network.config is None:
         ensemble_model.prepare(again, batch[0])
       elif identity.config_of_keras(again) != network.config:
@@ -227,7 +239,7 @@ class Preflight:
     for candidate in self._store:
       for key in candidate.keys():
         folder = self._directory.folder(key)
-        if folder.predicted_record() is not None:
+        if key.function in self._functions and folder.predicted_record():
           _check_same(key.owner, folder.predictions(), owner, predictions)
           return
 
@@ -235,7 +247,7 @@ class Preflight:
     """Returns the judge of the checked models, which judges all held-out rows.
 
     Where no model was checked, `find_ended` returns the task of a network that
-    has ended, or None. Then there is nothing to judge.
+    has ended, or None if there is nothing to judge.
 
     Raises:
       ValueError: the loss or the metrics do not fit.
@@ -249,9 +261,9 @@ class Preflight:
 
   def copied(self, tasks: list[network_lib.NetworkTask]
             ) -> list[network_lib.NetworkTask]:
-    """Returns tasks that say which networks need copies of layers."""
+    """Returns the tasks to train, which say where layers need copies."""
     return [task._replace(copies=task.key.maker in self.copying)
-            for task in tasks]
+            for task in tasks if task.key.maker not in self._failed]
 
   def _make_judge(self):
     arguments, names = self._arguments, self._output_names

@@ -106,6 +106,7 @@ class Proposer:
   Attributes:
     functions: dict from a name to a function.
     store: `CandidateStore` of the directory.
+    judged_by: str, the loss and the metrics by which candidates have values.
   """
 
   def __init__(self, directory: files.Directory,
@@ -132,12 +133,18 @@ class Proposer:
     self._example = example
     self._folds = folds
     self._limits = limits
+    self.judged_by = identity.digest_json({
+        name: value for name, value in example.arguments.to_json().items()
+        if name != "optimizer"})
     self._sampler = sampler
     self._enqueue = enqueue or {}
     self._repeated: list[str] = []
+    self._has_judged = False  # All networks.
     self._new_failures: set[str] = set()  # Trials that could not be built.
     # The last iteration of each function whose study has stopped.
     self._stops = (directory.read() or {}).get("stops", {})
+    for name in self._spaces:
+      self._restore(name)
     # Where nothing has trained, another function may be given. The same one
     # is proposed the same trials.
     last = {candidate.function: candidate.iteration for candidate in store
@@ -166,13 +173,14 @@ class Proposer:
   def rounds(self) -> Iterator[list[network_lib.NetworkTask]]:
     """Yields all tasks of each round in which something is left to do.
 
-    All networks of a round have ended before the next round. After the rounds,
-    the ensemble may be of other candidates than `shortlist` has, and so the
-    tasks of the last round are yielded once more.
+    All networks of a round have ended before the next round, and an ensemble is
+    selected after each. Where nothing is left, and the ensemble is of other
+    candidates than `shortlist` has, the tasks of the last round are yielded.
     """
     self._warn()
+    has_yielded = False
     folds = range(self._folds if self._limits.finalists is None else 1)
-    is_new, tasks = False, []
+    tasks: list[network_lib.NetworkTask] = []
     for iteration in range(self._limits.iterations):
       candidates = self._propose(iteration)
       is_new = self._begin(candidates, folds)
@@ -180,6 +188,7 @@ class Proposer:
       tasks = [self.task(candidate, fold)
                for candidate in candidates for fold in folds] or tasks
       if is_new:
+        has_yielded = True
         yield tasks
     if self._limits.finalists is not None:
       finalists = self.shortlist().finalists
@@ -188,8 +197,9 @@ class Proposer:
       tasks = [self.task(candidate, fold)
                for candidate in finalists for fold in folds] or tasks
       if is_new:
+        has_yielded = True
         yield tasks
-    if tasks and self._needs_selection():
+    if tasks and not has_yielded and self._needs_selection():
       yield tasks
 
   def _begin(self, candidates, folds):
@@ -199,10 +209,11 @@ class Proposer:
     """
     is_new, is_resumed = False, False
     for candidate in candidates:
+      for key in candidate.keys():
+        if candidate.name not in self._new_failures:
+          self._directory.folder(key).forget_failure()
       for key in map(candidate.key, folds):
         folder = self._directory.folder(key)
-        if candidate.name not in self._new_failures:
-          folder.forget_failure()
         is_new = is_new or folder.finished_record() is None or (
             judge_lib.needs_values(
                 self._directory, candidate, self.judged_by, key))
@@ -214,13 +225,6 @@ class Proposer:
     if is_resumed and self._example.callbacks is not None:
       log.warning("Resuming networks; their callbacks start fresh.")
     return is_new
-
-  @property
-  def judged_by(self) -> str:
-    """The loss and the metrics by which candidates have values."""
-    return identity.digest_json({
-        name: value for name, value in self._example.arguments.to_json().items()
-        if name != "optimizer"})
 
   def unfinished(self, tasks: list[network_lib.NetworkTask]
                 ) -> list[network_lib.NetworkTask]:
@@ -247,6 +251,8 @@ class Proposer:
     candidate = self.store.get(key.member)
     if record.error:
       candidate.error = record.error
+      candidate.values.pop(key.fold, None)
+      candidate.all_values = {}
       self.store.write(candidate)
     elif judge_lib.needs_values(
         self._directory, candidate, self.judged_by, key):
@@ -255,19 +261,26 @@ class Proposer:
 
   def judge_all(self, tasks: list[network_lib.NetworkTask],
                 judge: judge_lib.Judge) -> None:
-    """Judges networks that ended in an earlier call, which was killed."""
-    for task in tasks:
-      record = self._directory.folder(task.key).predicted_record()
-      if record is not None:
-        self.end(task.key, record, judge)
+    """Judges networks that ended in an earlier call, or have other metrics.
+
+    At first, these are the networks of all rounds, and then those of `tasks`.
+    """
+    keys = [task.key for task in tasks] if self._has_judged else [
+        key for candidate in self.store
+        if candidate.function in self.functions for key in candidate.keys()]
+    self._has_judged = True
+    for key in keys:
+      record = self._directory.folder(key).read_record()
+      if record is not None and (record.error or self._directory.folder(
+          key).predicted_record() is not None):
+        self.end(key, record, judge)
 
   def check_failures(self, tasks: list[network_lib.NetworkTask]) -> None:
     """Raises a ValueError if all candidates of the first tasks have failed."""
     failed = {key.member: record for key, record in self.failed(tasks)}
     count = len({task.key.member for task in tasks
                  if not self.store.get(task.key.member).is_pruned})
-    if not failed or len(failed) < count or any(
-        candidate.values for candidate in self.store):
+    if not failed or len(failed) < count or self.shortlist().candidates:
       return
     key = next(task.key for task in tasks if task.key.member in failed)
     reason = failed[key.member].error.rstrip(".")
@@ -299,14 +312,16 @@ class Proposer:
     content, ensemble = self._directory.read(), self._directory.read_ensemble()
     if content is None or ensemble is None:
       return True
-    if self._limits.combine is not None or ensemble["combine"]:
-      if not combining.is_unchanged(self._directory, self._limits.combine):
-        return True
+    shortlist = self.shortlist()
     # The loss may be of the user's, and only compiled models have it.
     return ensemble["is_stopped"] or "own" in content["judge"]["loss"] and (
         self._example.arguments.loss is None) or any(
-            ensemble[name] != value
-            for name, value in self.shortlist().to_json().items())
+            candidate.judged_by != self.judged_by
+            for candidate in shortlist.candidates) or any(
+                ensemble[name] != value
+                for name, value in shortlist.to_json().items()
+                if name != "combine") or not combining.is_unchanged(
+                    self._directory, self._limits.combine)
 
   def _propose(self, iteration):
     """Returns the candidates of an iteration, and records new ones."""
@@ -318,7 +333,7 @@ class Proposer:
           iteration < 2 or name not in self._repeated):
         candidate = candidates_lib.SearchCandidate(
             name, iteration, folds=self._folds)
-        if self.store.get(candidate.name) is None:
+        if candidate.name not in self.store:
           self.store.write(candidate)
         candidates.append(self.store.get(candidate.name))
     for name in self._spaces:
@@ -342,8 +357,8 @@ class Proposer:
 
   def _is_proposed(self, name, iteration):
     trials = self._trials_of(name, iteration)
-    return self._stops.get(name, iteration + 1) <= iteration or bool(
-        trials) and len(trials) == trials[0].proposed
+    return len(trials) == trials[0].proposed if trials else (
+        self._stops.get(name, iteration + 1) <= iteration)
 
   def _warn(self):
     """Says which functions get no more trials, or lack in `models`."""
@@ -351,7 +366,7 @@ class Proposer:
     missing = sorted({candidate.function for candidate in self.store
                       } - set(self.functions))
     if missing:
-      log.warning("models lacks %s: their networks stay in the directory, and "
+      log.warning("models lacks %s, whose networks stay in the directory, and "
                   "out of the ensemble.", messages.list_names(missing))
     for name in self._spaces:
       if self._stops.get(name, iterations) < iterations:
@@ -373,7 +388,7 @@ class Proposer:
   def _ask(self, name, iteration):
     """Records the trials that Optuna proposes for an iteration."""
     optuna = studies.import_optuna(f"models[{name!r}]")
-    trials: list[tuple[candidates_lib.SearchCandidate, Any]] = []
+    trials = []  # With errors.
     with studies.quiet(optuna):
       study = studies.open_study(
           self._directory, self._example.monitor, name, iteration, [
@@ -381,7 +396,9 @@ class Proposer:
               if trial.iteration < iteration], self._sampler,
           self._example.seed, self._limits.finalists is not None)
       self._enqueue_trials(optuna, study, name, iteration)
-      while len(trials) < self._limits.trials:
+      count = next((trial.proposed for trial in self._trials_of(
+          name, iteration)), self._limits.trials)
+      while len(trials) < count:
         if studies.has_stopped(optuna, study):
           self._stops[name] = iteration
           break
@@ -392,7 +409,9 @@ class Proposer:
       studies.write_study(self._directory, name, iteration, study)
     for candidate, error in trials:
       candidate.proposed = len(trials)
-      if self.store.get(candidate.name) is None:
+      if candidate.name not in self.store:
+        for key in candidate.keys():  # Of a record that was damaged.
+          self._directory.folder(key).forget()
         self.store.write(candidate)
         if error is not None:
           self._new_failures.add(candidate.name)
@@ -407,6 +426,26 @@ class Proposer:
     elif waiting:
       log.warning("enqueue: %d trials of models[%r] wait for the next "
                   "iteration.", waiting, name)
+
+  def _restore(self, name):
+    """Records trials that have trained and lack a record, by their study."""
+    first, iteration = 0, 0
+    while self._directory.study_path(name, iteration).exists():
+      if not self._is_proposed(name, iteration):
+        trials = studies.read_trials(
+            self._directory, name, iteration)[first:]
+        candidates = [candidates_lib.SearchCandidate(
+            name, iteration, trial.number + 1, self._folds, len(trials),
+            is_pruned=trial.state.name == "PRUNED") for trial in trials]
+        if not any(self._has_trained(key) for candidate in candidates
+                   for key in candidate.keys()):
+          return
+        for candidate, trial in zip(candidates, trials):
+          if candidate.name not in self.store:
+            studies.record_trial(candidate, trial)
+            self.store.write(candidate)
+      first += len(self._trials_of(name, iteration))
+      iteration += 1
 
   def _enqueue_trials(self, optuna, study, name, iteration):
     """Enqueues the trials of the user that are new, and tries each."""

@@ -6,7 +6,7 @@ The first held-out rows of x tell whether a function still makes the same model,
 and the labels and weights of all held-out rows judge ensembles.
 """
 
-import json
+from collections.abc import Iterable
 import pathlib
 from typing import Any
 
@@ -50,7 +50,7 @@ def remove_damaged(directory: files.Directory) -> None:
     path = directory.path / name
     try:
       if name == files.ENSEMBLE:
-        json.loads(path.read_text())
+        files.read_json(path)
       else:
         with np.load(path) as file:
           dict(file)
@@ -94,7 +94,7 @@ def _layout_from_json(content):
       for kind, shape, dtype in specs]
 
 
-def _write(path: pathlib.Path, folds):
+def _write(path: pathlib.Path, folds: Iterable[list]) -> None:
   """Writes a list of tensors for each fold."""
   parts = {}
   for fold, tensors in enumerate(folds):
@@ -108,7 +108,7 @@ def _write(path: pathlib.Path, folds):
       np.savez(file, **parts)
 
 
-def _read(path, specs, count):
+def _read(path: pathlib.Path, specs: list, count: int) -> list[list]:
   """Returns a list of tensors for each fold."""
   try:
     with np.load(path) as file:

@@ -199,6 +199,20 @@ def _read_study(path, optuna, trials):
     return None
 
 
+def read_trials(directory: files.Directory, name: str, iteration: int) -> list:
+  """Returns the trials of a function up to an iteration, by the study's file.
+
+  Returns none if the file cannot be read.
+  """
+  try:
+    study = cloudpickle.loads(
+        directory.study_path(name, iteration).read_bytes())
+    return [trial for trial in study.get_trials(deepcopy=False)
+            if trial.state.name != "WAITING"]
+  except Exception:  # Of any pickle.  # pylint: disable=broad-except
+    return []
+
+
 def write_study(directory: files.Directory, name: str, iteration: int,
                 study: Any) -> None:
   """Keeps a study, from which the next iteration is proposed."""

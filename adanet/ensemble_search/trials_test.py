@@ -332,7 +332,7 @@ class TrialsTest(parameterized.TestCase):
       ("activation", lambda trial: _with_relu(space(trial)),
        r"trial \d of models\['space'\] makes another model: layer 1 "
        r"\(Dense\): activation tanh before, relu now"),
-      ("line", line, r"models\['space'\] takes another number of arguments"))
+      ("line", line, r"models\['space'\] takes no trial now"))
   def test_another_function(self, function, expected):
     with self.assertRaisesRegex(
         ValueError, rf"^directory=.* has 'space #\d', and now .*{expected}.*"

@@ -201,7 +201,7 @@ def reporter(
   """
   stream = log_lib.stream() if stream is None else stream
   pipe = _pipe()
-  live = None if pipe else _live(stream)
+  live = None if pipe or stream is None else _live(stream)
   if live is not None:
     with live.LiveProgress(stream) as display:
       yield display.report
