@@ -230,7 +230,7 @@ class LiveCasesTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     self._fit(lambda: compiled("adam", "mse"), "mse", _X, _Y,
               search={"directory": folder})
-    with self.assertRaisesRegex(ValueError, r"models\['a'\] makes another"):
+    with self.assertRaisesRegex(ValueError, r"models\['a'\] compiles another"):
       self._fit(lambda: compiled(optimizer, loss), "mse", _X, _Y,
                 search={"directory": folder})
 
