@@ -260,7 +260,7 @@ class StudiesTest(parameterized.TestCase):
     search = self._fit(None, prunes_the_same, trials=6, iterations=1)
     self.assertLen(search.history.networks, 2)
     with self.assertRaisesRegex(
-        ValueError, r"^trial 1 of models\['m'\] fails to make its model: "
+        ValueError, r"^trial 1 of models\['m'\] failed: "
         "AttributeError: trial.study has no 'trials' where the network of a "
         "proposed trial is built: expected trial.study.stop.*Trial"):
       self._fit(None, lambda trial: len(trial.study.trials) + bowl(trial),

@@ -135,7 +135,8 @@ def _sign_config(name, owner):
   try:
     with identity.without_warnings():
       text = identity.config_text(json.loads(json.dumps(
-          owner and owner.get_config(),
+          owner and {"class_name": type(owner).__name__,
+                     "config": owner.get_config()},
           default=keras.saving.serialize_keras_object)))
   except Exception:  # Of a user's class.  # pylint: disable=broad-except
     return None
