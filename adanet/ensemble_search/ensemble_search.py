@@ -353,11 +353,11 @@ class EnsembleSearch:
 
   def _train(self, proposer, preparation, engine, executor, display, write):
     """Trains the networks that have not ended, and selects the ensemble."""
-    judge, tasks = None, []
+    judge = None
 
     def select():
       if judge is not None:
-        proposer.judge_all(tasks, judge)
+        proposer.judge_all(judge)
         judge_lib.select_ensemble(
             engine.directory, judge, proposer.shortlist(), engine.stop.is_late,
             display.line)

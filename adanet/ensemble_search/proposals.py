@@ -140,6 +140,7 @@ class Proposer:
     self._enqueue = enqueue or {}
     self._repeated: list[str] = []
     self._has_judged = False  # All networks.
+    self._tasks: list[network_lib.NetworkTask] = []  # Of the last round.
     self._new_failures: set[str] = set()  # Trials that could not be built.
     # The last iteration of each function whose study has stopped.
     self._stops = (directory.read() or {}).get("stops", {})
@@ -188,7 +189,7 @@ class Proposer:
       tasks = [self.task(candidate, fold)
                for candidate in candidates for fold in folds] or tasks
       if is_new:
-        has_yielded = True
+        has_yielded, self._tasks = True, tasks
         yield tasks
     if self._limits.finalists is not None:
       finalists = self.shortlist().finalists
@@ -197,7 +198,7 @@ class Proposer:
       tasks = [self.task(candidate, fold)
                for candidate in finalists for fold in folds] or tasks
       if is_new:
-        has_yielded = True
+        has_yielded, self._tasks = True, tasks
         yield tasks
     if tasks and not has_yielded and self._needs_selection():
       yield tasks
@@ -259,13 +260,12 @@ class Proposer:
       judge_lib.record_values(
           self._directory, self.store, judge, self.judged_by, key)
 
-  def judge_all(self, tasks: list[network_lib.NetworkTask],
-                judge: judge_lib.Judge) -> None:
+  def judge_all(self, judge: judge_lib.Judge) -> None:
     """Judges networks that ended in an earlier call, or have other metrics.
 
-    At first, these are the networks of all rounds, and then those of `tasks`.
+    At first, these are networks of all rounds, and then those of the last one.
     """
-    keys = [task.key for task in tasks] if self._has_judged else [
+    keys = [task.key for task in self._tasks] if self._has_judged else [
         key for candidate in self.store
         if candidate.function in self.functions for key in candidate.keys()]
     self._has_judged = True
