@@ -134,7 +134,7 @@ class KillsTest(parameterized.TestCase):
       expected = _figures(fitted(folder, models, parallel=1, **fit), models)
     count = len(os.listdir(states))
     self.assertGreater(count, 15)
-    step = level.number(count // 2, count // 8)
+    step = level.number(count // 2, count // 4)
     for i in range(step // 2, count, step):
       killed = os.path.join(states, str(i))
       with self.subTest(state=i):
