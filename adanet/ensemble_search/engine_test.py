@@ -423,10 +423,10 @@ class EngineTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
 
     def is_set(_):
-      folders = map(files.Directory(folder).folder,
-                    files.Directory(folder).keys())
-      return [bool(record and record.epochs) for record in map(
-          files.Folder.read_record, folders)] == [True] * 2
+      records = [files.Folder(path).read_record()
+                 for path in pathlib.Path(folder, "networks").glob("*")]
+      return [bool(record and record.epochs)
+              for record in records] == [True] * 2
 
     with engines.process_pool(2) as executor:
       with mock.patch.object(engine.Stop, "is_set", is_set), mock.patch.object(
