@@ -292,7 +292,7 @@ class CombineTest(parameterized.TestCase):
     search = _search(directory=path, combine=mixture).fit(_X, _Y, **_OPTIONS)
     outputs, = glob.glob(os.path.join(path, "*-outputs.npz"))
     os.remove(outputs)
-    with self.assertRaisesRegex(ValueError, "recorded outputs: .*No such file"):
+    with self.assertRaisesRegex(ValueError, "-outputs.npz.: .*No such file"):
       _ = search.model
     search.fit(_X, _Y, **_OPTIONS)
     self.assertLen(glob.glob(os.path.join(path, "*-outputs.npz")), 1)
