@@ -30,6 +30,8 @@ def reading(chunks: Iterable) -> Iterator:
   """Yields chunks of a dataset, whose errors end `fit`."""
   try:
     yield from chunks
+  except MemoryError:  # The network's: arrays are copied in chunks, too.
+    raise
   except Exception as exception:
     error: Any = exception
     error.is_of_dataset = True

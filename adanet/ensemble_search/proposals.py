@@ -180,10 +180,8 @@ class Proposer:
     """
     self._warn()
     has_yielded = False
-    folds = range(self._folds if self._limits.finalists is None else 1)
     tasks: list[network_lib.NetworkTask] = []
-    for iteration in range(self._limits.iterations):
-      candidates = self._propose(iteration)
+    for candidates, folds in self._list_rounds():
       is_new = self._begin(candidates, folds)
       # Without new trials, the ensemble is selected from the earlier ones.
       tasks = [self.task(candidate, fold)
@@ -191,17 +189,16 @@ class Proposer:
       if is_new:
         has_yielded, self._tasks = True, tasks
         yield tasks
-    if self._limits.finalists is not None:
-      finalists = self.shortlist().finalists
-      folds = range(1, self._folds)
-      is_new = self._begin(finalists, folds)
-      tasks = [self.task(candidate, fold)
-               for candidate in finalists for fold in folds] or tasks
-      if is_new:
-        has_yielded, self._tasks = True, tasks
-        yield tasks
     if tasks and not has_yielded and self._needs_selection():
       yield tasks
+
+  def _list_rounds(self):
+    """Yields the candidates of each round, and the folds that they train."""
+    has_finals = self._limits.finalists is not None
+    for iteration in range(self._limits.iterations):
+      yield self._propose(iteration), range(1 if has_finals else self._folds)
+    if has_finals:
+      yield self.shortlist().finalists, range(1, self._folds)
 
   def _begin(self, candidates, folds):
     """Forgets what has failed in an earlier call.
