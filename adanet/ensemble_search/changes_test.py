@@ -533,6 +533,22 @@ class DamagedFilesTest(_OfDirectories):
     self.assertEqual("", text)
     self.assertEqual(before, _rows(search))
 
+  @parameterized.parameters(
+      "ensemble.json", "candidates/0-small.json", "networks/*small/network.json")
+  def test_another_digit(self, pattern):
+    """JSON with another number is JSON: the checksum tells it."""
+    path, call = self.whole()
+    models, options, _ = _KINDS["whole"]
+    before = _rows(_search(path, models, **options))
+    file, = pathlib.Path(path).glob(pattern)
+    text = file.read_text()
+    place = text.index('"val_loss": ') + len('"val_loss": 0.')
+    file.write_text(
+        text[:place] + ("2" if text[place] == "1" else "1") + text[place + 1:])
+    search, lines = self.warnings_of(call)
+    self.assertIn(file.name, lines)
+    self.assertEqual(before, _rows(search))
+
   def test_search_is_written_anew(self):
     """As the line about a damaged one says."""
     path, call = self.whole()
