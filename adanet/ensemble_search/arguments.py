@@ -16,7 +16,7 @@ from adanet import checks
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 from adanet.ensemble_search import models as models_lib
 
 keras = tf_compat.keras_3
@@ -95,7 +95,7 @@ def check_folds(folds: Any) -> Any:
       "folds", folds, 2, or_none=True)
 
 
-def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
+def read_monitor(monitor: Any, mode: Any) -> records.Monitor:
   """Returns what the arguments `monitor` and `mode` say.
 
   Raises:
@@ -113,7 +113,7 @@ def read_monitor(monitor: Any, mode: Any) -> files.Monitor:
     raise ValueError("mode='max' and monitor='val_loss': expected mode=\"min\", "
                      "because less of a loss is better, or another monitor, "
                      "such as \"val_auc\".")
-  return files.Monitor(monitor, mode or "min")
+  return records.Monitor(monitor, mode or "min")
 
 
 def check_limits(max_seconds: Any, verbose: Any, executor: Any,

@@ -12,7 +12,7 @@ from typing import Any
 
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
-from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -21,7 +21,7 @@ _ROWS = 4
 
 
 def check_loss(owner: str, loss: Any, y: Any,
-               predictions: files.HeldOutPredictions,
+               predictions: records.HeldOutPredictions,
                names: list[str] | None) -> None:
   """Raises a ValueError about a loss that broadcasts labels and outputs.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from adanet import log
 from adanet import messages
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 
 _FOLDER = "candidates"
@@ -63,12 +64,12 @@ class SearchCandidate:
   values: dict[int, dict[str, float]] = dataclasses.field(default_factory=dict)
   all_values: dict[str, float] = dataclasses.field(default_factory=dict)
 
-  def key(self, fold: int = 0) -> files.NetworkKey:
+  def key(self, fold: int = 0) -> records.NetworkKey:
     """Returns the key of a network."""
-    return files.NetworkKey(
+    return records.NetworkKey(
         self.iteration, fold, self.function, self.folds, self.trial)
 
-  def keys(self) -> list[files.NetworkKey]:
+  def keys(self) -> list[records.NetworkKey]:
     """Returns the keys of the networks of all folds."""
     return [] if self.is_pruned else list(map(self.key, range(self.folds)))
 
@@ -150,7 +151,7 @@ class CandidateStore:
     return self._candidates[name]
 
   def members(self, ensemble: dict[str, Any]
-             ) -> list[tuple[float, list[files.NetworkKey]]]:
+             ) -> list[tuple[float, list[records.NetworkKey]]]:
     """Returns the weight and the networks of all that an ensemble may have.
 
     `ensemble` is the content of ensemble.json.
@@ -180,5 +181,5 @@ class CandidateStore:
     (self._directory.path / self._path(candidate)).unlink(missing_ok=True)
 
   def _path(self, candidate):
-    name = files.quote(f"{candidate.iteration}-{candidate.key().maker}")
+    name = records.quote(f"{candidate.iteration}-{candidate.key().maker}")
     return f"{_FOLDER}/{name}.json"

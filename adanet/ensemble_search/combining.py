@@ -14,6 +14,7 @@ from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import candidates
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import samples
@@ -133,7 +134,7 @@ def registered_function(recorded: str) -> Any:
 
 
 def check_outputs(combine: Any, owner: str,
-                  predictions: files.HeldOutPredictions) -> None:
+                  predictions: records.HeldOutPredictions) -> None:
   """Raises a ValueError if `combine` does not fit the outputs of a network.
 
   `predictions` has the outputs for some rows.
@@ -193,7 +194,7 @@ def _describe_shapes(structure, arrays):
 
 
 def combine_predictions(
-    combine: Any, predictions: Sequence[files.HeldOutPredictions],
+    combine: Any, predictions: Sequence[records.HeldOutPredictions],
     weights: Sequence[float]) -> list:
   """Returns the outputs of an ensemble as a list of arrays.
 

@@ -10,6 +10,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import batches as batches_lib
 from adanet.ensemble_search import data
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -52,7 +53,7 @@ class _Fails(_Batches):
 
 
 def _source(dataset, class_weight=None, seed=1, **kwargs):
-  return data.BatchSource("x", dataset, class_weight, seed, **kwargs)
+  return batches_lib.BatchSource("x", dataset, class_weight, seed, **kwargs)
 
 
 def _rows(calls):
@@ -115,7 +116,7 @@ class BatchSourceTest(parameterized.TestCase):
     batches = _Batches(workers=2, max_queue_size=3)
     source = _source(batches)
     batches.begun.clear()
-    with mock.patch.object(data, "_CHUNK_BATCHES", 1):
+    with mock.patch.object(batches_lib, "_CHUNK_BATCHES", 1):
       calls = source.chunks(0)
       next(calls)
       time.sleep(.2)
@@ -126,13 +127,13 @@ class BatchSourceTest(parameterized.TestCase):
 
   def test_an_error_of_the_dataset(self):
     with self.assertRaisesRegex(TimeoutError, "no file"):
-      with mock.patch.object(data.BatchSource, "_read_specs", lambda _: (
+      with mock.patch.object(batches_lib.BatchSource, "_read_specs", lambda _: (
           tf.TensorSpec([None, 2]), tf.TensorSpec([None, 1]))):
         list(_source(_Fails(workers=2)).chunks(0))
 
   def test_a_batch_that_takes_long(self):
     source = _source(_Batches(secs=.3, workers=2))
-    with mock.patch.object(data, "_LONG_SECS", .1), (
+    with mock.patch.object(batches_lib, "_LONG_SECS", .1), (
         self.assertLogs("absl", "WARNING")) as logs:
       next(source.chunks(0))
     self.assertIn("x: no batch for 0 s from 2 workers.", logs.output[0])
@@ -166,7 +167,7 @@ class BatchSourceTest(parameterized.TestCase):
         yield _X, _Y
 
     source = _source(endless)
-    with mock.patch.object(data, "_LONG_SECS", 0.), (
+    with mock.patch.object(batches_lib, "_LONG_SECS", 0.), (
         self.assertLogs("absl", "WARNING")) as logs:
       next(source.chunks(0))
     self.assertRegex(logs.output[0], r"x: \d+ batches, and no end yet\. An ep")
@@ -174,7 +175,7 @@ class BatchSourceTest(parameterized.TestCase):
   def test_data_that_ended_before_get_none(self):
     source = _source(lambda: iter([(_X, _Y)] * 3))
     list(source.chunks(0))
-    with mock.patch.object(data, "_LONG_SECS", 0.), (
+    with mock.patch.object(batches_lib, "_LONG_SECS", 0.), (
         self.assertNoLogs("absl", "WARNING")):
       list(source.chunks(1))
 
@@ -198,9 +199,9 @@ class HeldOutBatchesTest(parameterized.TestCase):
     ends = np.cumsum(sizes)
     x = np.arange(2. * ends[-1]).astype("float32").reshape(-1, 2)
     batches = [(part, part[:, :1]) for part in np.split(x, ends[:-1])]
-    with mock.patch.object(data, "_CHUNK_BATCHES", chunk), (
-        mock.patch.object(data, "_MAX_KEPT_BYTES", 1e9 * is_kept)):
-      held_out = data.HeldOutBatches(_source(lambda: iter(batches)))
+    with mock.patch.object(batches_lib, "_CHUNK_BATCHES", chunk), (
+        mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", 1e9 * is_kept)):
+      held_out = batches_lib.HeldOutBatches(_source(lambda: iter(batches)))
       self.assertLen(held_out, len(x))
       self.assertEqual(is_kept, held_out.source is None)
       actual = _rows(held_out.chunks(size))
@@ -216,21 +217,21 @@ class HeldOutBatchesTest(parameterized.TestCase):
   def test_batches_of_several_shapes_stay_as_they_are(self):
     batches = [(np.ones([3, i]), np.ones([3, 1])) for i in (2, 5, 5)]
     for limit in (0, 1e9):
-      with mock.patch.object(data, "_MAX_KEPT_BYTES", limit):
-        held_out = data.HeldOutBatches(_source(lambda: iter(batches)))
+      with mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", limit):
+        held_out = batches_lib.HeldOutBatches(_source(lambda: iter(batches)))
       self.assertEqual([2, 5, 5], [
           x.shape[1] for x, _ in _rows(held_out.chunks(2))])
 
   def test_another_order_each_time(self):
     shuffled = tf.data.Dataset.from_tensor_slices(
         (_X, _Y)).shuffle(99).batch(4)
-    with mock.patch.object(data, "_MAX_KEPT_BYTES", 0):
-      held_out = data.HeldOutBatches(_source(shuffled))
+    with mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", 0):
+      held_out = batches_lib.HeldOutBatches(_source(shuffled))
     with self.assertRaisesRegex(
         ValueError, "^x gives other rows, or another order of rows, each time"):
       for _ in range(3):
         list(held_out.chunks(4))
-    self.assertNotEqual(held_out.digest, data.HeldOutBatches(
+    self.assertNotEqual(held_out.digest, batches_lib.HeldOutBatches(
         _source(shuffled)).digest)
 
   def test_held_out_data_without_an_end(self):
@@ -238,20 +239,20 @@ class HeldOutBatchesTest(parameterized.TestCase):
       while True:
         yield _X, _Y
 
-    with mock.patch.object(data, "_MAX_HELD_OUT_BATCHES", 99):
+    with mock.patch.object(batches_lib, "_MAX_HELD_OUT_BATCHES", 99):
       with self.assertRaisesRegex(
           ValueError, "^x has more than 99 batches: expected held-out data"):
-        data.HeldOutBatches(_source(endless))
+        batches_lib.HeldOutBatches(_source(endless))
 
   def test_no_batches(self):
     with self.assertRaisesRegex(ValueError, "^x has no batches"):
-      data.HeldOutBatches(_source(
+      batches_lib.HeldOutBatches(_source(
           tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(4).take(0)))
 
   def test_not_finite(self):
     x = np.array(_X)
     x[9, 1] = np.nan
-    held_out = data.HeldOutBatches(_source(
+    held_out = batches_lib.HeldOutBatches(_source(
         tf.data.Dataset.from_tensor_slices((x, _Y)).batch(4)))
     (argument, text, rows), = held_out.not_finite
     self.assertEqual("x", argument)

@@ -19,7 +19,7 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
-from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network
 from adanet.ensemble_search import rows
@@ -260,7 +260,7 @@ class DevicesTest(parameterized.TestCase):
         X, Y, batch_size=16, validation_data=None, validation_split=.2,
         sample_weight=None, class_weight=None, folds=None, seed=3)
     task = network.NetworkTask(
-        files.NetworkKey(0, 0, "line"), line,
+        records.NetworkKey(0, 0, "line"), line,
         models.CompileArguments(loss="mse"), 3, None, 4, 2)
     kept = network.KeptNetworks()
     ended_network = network.Network(task, data[0], _DEVICES[0])

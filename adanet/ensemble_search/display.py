@@ -12,7 +12,7 @@ from typing import Any
 
 from adanet import log
 from adanet import messages
-from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 from adanet.ensemble_search import history as history_lib
 
 # pylint: disable=g-import-not-at-top
@@ -33,7 +33,7 @@ class SearchDisplay:
     """
     self._verbose = verbose
     self._lock = threading.Lock()
-    self._rows: dict[files.NetworkKey, list[str]] = {}
+    self._rows: dict[records.NetworkKey, list[str]] = {}
     self._last_drawing = 0.
     self._monitor = monitor
     self._live: Any = None
@@ -72,7 +72,7 @@ class SearchDisplay:
     self.line(f"{', '.join(parts)}; directory "
               f"{path if below.startswith(os.pardir) else below}")
 
-  def epoch(self, key: files.NetworkKey, record: files.NetworkRecord) -> None:
+  def epoch(self, key: records.NetworkKey, record: records.NetworkRecord) -> None:
     """Shows an epoch of a network."""
     with self._lock:
       cells = [key.name, f"epoch {len(record.epochs)}",
@@ -88,7 +88,7 @@ class SearchDisplay:
         self._rows[key] = cells
       self._draw()
 
-  def network(self, key: files.NetworkKey, record: files.NetworkRecord) -> None:
+  def network(self, key: records.NetworkKey, record: records.NetworkRecord) -> None:
     """Shows that a network has ended."""
     with self._lock:
       self._rows.pop(key, None)
@@ -124,7 +124,7 @@ class SearchDisplay:
   def end(self, history: history_lib.SearchHistory, is_stopped: bool) -> None:
     """Shows the ensemble."""
     if is_stopped:
-      unfinished = sum(network.ended in ("", files.TIME)
+      unfinished = sum(network.ended in ("", records.TIME)
                        for network in history.networks)
       self.line(f"max_seconds is over; unfinished networks: {unfinished}. All "
                 "training so far is saved: call fit again to resume.")

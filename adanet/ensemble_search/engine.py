@@ -21,9 +21,11 @@ from adanet import forks
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import failures
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
+from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import workers
 
 # A dataset is read once for so many networks.
@@ -84,16 +86,16 @@ class SearchEngine:
   directory: files.Directory
   stop: Stop
   report: network_lib.Report
-  kept: network_lib.KeptNetworks
+  kept: kept_networks.KeptNetworks
   lends: bool
   send: Callable[[], workers.SentFiles] | None = None
   parallel: int | None = None
   _sent: workers.SentFiles | None = None
 
   def __post_init__(self) -> None:
-    self._failed: set[files.NetworkKey] = set()  # In this call of fit.
+    self._failed: set[records.NetworkKey] = set()  # In this call of fit.
     self._failures: list = []  # Those to yield.
-    self._before: dict[files.NetworkKey, files.NetworkRecord | None] = {}
+    self._before: dict[records.NetworkKey, records.NetworkRecord | None] = {}
 
   def prepare(self) -> None:
     """Has the search sent to the workers of an executor, once."""
@@ -101,7 +103,7 @@ class SearchEngine:
       self._sent = self.send()
 
   def train(self, tasks: list[network_lib.NetworkTask], executor: Any
-           ) -> Iterator[tuple[files.NetworkKey, files.NetworkRecord]]:
+           ) -> Iterator[tuple[records.NetworkKey, records.NetworkRecord]]:
     """Yields the networks as they end; without an executor, threads train."""
     tasks = self._without_failed(tasks)
     for task in tasks:
@@ -144,7 +146,7 @@ class SearchEngine:
 
   def _train_in_threads(self, waiting):
     """Trains networks in threads; builds and traces models in this thread."""
-    count = self.parallel or rows_lib.networks_at_a_time() or len(
+    count = self.parallel or devices.networks_at_a_time() or len(
         os.sched_getaffinity(0))
     # A network that is built ahead keeps no thread waiting, and takes memory.
     most = count + (self.parallel is None)
@@ -183,7 +185,7 @@ class SearchEngine:
 
     The task is the first task for the device with the fewest networks.
     """
-    device = rows_lib.least_loaded(network.device for network in running)
+    device = devices.least_loaded(network.device for network in running)
     task = waiting.pop(next((
         i for i, task in enumerate(waiting)
         if self.kept.may_train_on(device, task.key)), 0))
@@ -210,7 +212,7 @@ class SearchEngine:
     """
     self._source = self.splits[0].source.begin_anew()
     running = []
-    count = self.parallel or max(_MAX_SHARED, rows_lib.networks_at_a_time())
+    count = self.parallel or max(_MAX_SHARED, devices.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting) or 1)) as pool:
 
       def for_all(function, networks):
@@ -272,10 +274,10 @@ class SearchEngine:
     before = {id(network): network.record.step for network in networks}
     read = 0
     for flat, numbers in self._source.chunks(epoch):
-      tensors = rows_lib.DeviceTensors(list, flat)
+      tensors = devices.DeviceTensors(list, flat)
 
       def take_steps(network):
-        with rows_lib.scope(network.device):
+        with devices.scope(network.device):
           return network.take_steps(tensors.here(), numbers[max(
               0, before[id(network)] - read):], self.stop.is_set)
 
@@ -294,10 +296,10 @@ class SearchEngine:
       return
     for_all(network_lib.Network.begin_check, networks)
     for flat, numbers in held_out.chunks(sizes.pop()):
-      tensors = rows_lib.DeviceTensors(list, flat)
+      tensors = devices.DeviceTensors(list, flat)
 
       def check(network):
-        with rows_lib.scope(network.device):
+        with devices.scope(network.device):
           network.check(tensors.here(), numbers)
 
       for_all(check, networks)
@@ -341,7 +343,7 @@ class SearchEngine:
                                futures.FIRST_COMPLETED)
         if self.stop.is_set():
           self.directory.stop(
-              files.TIME if self.stop.is_out_of_time() else "")
+              records.TIME if self.stop.is_out_of_time() else "")
         for key in filter(None, running.values()):
           record = self.directory.folder(key).read_record()
           if record is not None and len(record.epochs) > num_shown.get(key, 0):

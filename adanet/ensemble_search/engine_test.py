@@ -20,9 +20,11 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
+from adanet.ensemble_search import batches as batches_lib
 from adanet.ensemble_search import data
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
 from adanet.testing import engines
@@ -156,7 +158,7 @@ class EngineTest(parameterized.TestCase):
     fit = {"x": batches, "validation_data": counted, "epochs": 2, "patience": 9}
     expected = _figures(fitted(self.create_tempdir().full_path, **{
         **fit, "validation_data": batches}))
-    with mock.patch.object(data, "_MAX_KEPT_BYTES", limit):
+    with mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", limit):
       actual = _figures(fitted(self.create_tempdir().full_path, **fit))
     np.testing.assert_equal(expected, actual)
     # Once to look at all, twice to check two networks at a time, and to predict
@@ -204,7 +206,7 @@ class EngineTest(parameterized.TestCase):
     with mock.patch.object(network, "_SECS_OF_A_CALL", 0), mock.patch.object(
         engine.Stop, "is_set", lambda _: next(asked) >= count):
       fitted(folder, **data)
-    self.assertLess(sum(record.ended not in ("", files.TIME) for record in
+    self.assertLess(sum(record.ended not in ("", records.TIME) for record in
                         fitted_history(folder).networks), 2)
     self._check(fitted(folder, **data), **data)
 
@@ -315,7 +317,7 @@ class EngineTest(parameterized.TestCase):
 
     def save(epochs):
       value.set_weights([np.full([1, 1], epochs)])
-      folder.save(value, value.get_weights(), files.NetworkRecord(
+      folder.save(value, value.get_weights(), records.NetworkRecord(
           [{"val_loss": 1.}] * epochs, epochs))
 
     def replaced(source, target):

@@ -28,6 +28,7 @@ from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import display as display_lib
 from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import ensemble_model
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import identity
@@ -320,7 +321,7 @@ class EnsembleSearch:
     limits = judge_lib.Limits(
         iterations, trials, finalists, max_members, self._combine)
     example = network_lib.NetworkTask(
-        files.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
+        records.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
         callbacks, epochs, patience, monitor)
     with directory.locked(), display_lib.display(
         verbose, monitor.name) as display:

@@ -16,6 +16,7 @@ import traceback
 from typing import Any
 
 from adanet import messages
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 
 _MAX_REASON = 400
@@ -40,7 +41,7 @@ def reading(chunks: Iterable) -> Iterator:
 
 def record_failure(task: Any, folder: files.Folder, error: Exception,
                    network: Any = None, before: Any = None
-                  ) -> files.NetworkRecord:
+                  ) -> records.NetworkRecord:
   """Writes that a network failed, and returns the record.
 
   Args:
@@ -63,7 +64,7 @@ def record_failure(task: Any, folder: files.Folder, error: Exception,
     record = dataclasses.replace(before, late_error=reason)
   else:
     record = (network.record if network is not None else
-              folder.read_record() or files.NetworkRecord())
+              folder.read_record() or records.NetworkRecord())
     record.fail(reason)
   record.failed_epoch = 0 if network is None else network.epoch_in_training
   folder.write_failure(record, text)

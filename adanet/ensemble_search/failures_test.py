@@ -20,7 +20,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import log
 from adanet import tf_compat
-from adanet.ensemble_search import data
+from adanet.ensemble_search import batches as batches_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import network
@@ -306,7 +306,7 @@ class FailuresTest(parameterized.TestCase):
 
     fit = ({"x": batches, "validation_data": broken} if is_held_out else
            {"x": broken, "validation_data": (X, Y)})
-    with mock.patch.object(data, "_MAX_KEPT_BYTES", 0), self.assertRaisesRegex(
+    with mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", 0), self.assertRaisesRegex(
         Exception, "The file is gone"):
       self._fit(y=None, epochs=9, **fit)
     self.assertEmpty(self.lines())

@@ -44,20 +44,19 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import json
-import math
 import os
 import pathlib
-from typing import Any, NamedTuple
-import urllib.parse
+from typing import Any
 import uuid
 import zlib
 
 from adanet import file_lock
 from adanet import messages
+from adanet.ensemble_search import records
 import numpy as np
 
 BEST, LAST = "best.weights.h5", "last.weights.h5"
-_PREDICTIONS, _NETWORK = "held_out.npz", "network.json"
+_NETWORK = "network.json"
 _TRACEBACK = "traceback.txt"
 #: What a search is, and which ensemble was selected.
 SEARCH, ENSEMBLE = "search.json", "ensemble.json"
@@ -65,12 +64,6 @@ SEARCH, ENSEMBLE = "search.json", "ensemble.json"
 SAMPLE, LABELS = "sample.npz", "labels.npz"
 ROWS, _OUTPUTS = "rows.npz", "-outputs.npz"
 _TUPLE = "__tuple__"  # The key of an object in JSON that stands for a tuple.
-#: Why a network ended, by `Network.end_check`. After `TIME`, the next call of
-#: `fit` trains the network on.
-PATIENCE, EPOCHS, CALLBACK, TIME = (
-    "no better", "all epochs", "by a callback", "out of time")
-# Begins the same of a network that no ensemble may have; then comes the reason.
-FAILED = "failed: "
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
@@ -80,162 +73,6 @@ class DamagedFileError(ValueError):
 
 class _OtherFileError(ValueError):
   """A JSON file is not of an `EnsembleSearch` of this version."""
-
-
-class Monitor(NamedTuple):
-  """The value that compares networks and ensembles, and its best direction.
-
-  Attributes:
-    name: str, "val_loss" or "val_" and the name of a metric.
-    mode: str, "min" or "max", whether less or more is better.
-  """
-  name: str = "val_loss"
-  mode: str = "min"
-
-  def cost(self, values: dict[str, Any]) -> float:
-    """Returns a number that is less where these logs are better.
-
-    NaN is better than nothing, and any finite value is better than NaN.
-    """
-    value = values[self.name]
-    if math.isnan(value):
-      return math.inf
-    return -value if self.mode == "max" else value
-
-
-def quote(name: str) -> str:
-  """Returns the name of a file for a user's name."""
-  return urllib.parse.quote(name, safe=" []=,+()#")
-
-
-class NetworkKey(NamedTuple):
-  """The identity of a network.
-
-  Attributes:
-    iteration: int, from 0.
-    fold: int, from 0; 0 without folds.
-    function: str, the user's name of the function.
-    folds: int, the number of folds; 1 without folds.
-    trial: int, the number of the trial, from 1; 0 for a function that takes no
-      trial.
-  """
-  iteration: int
-  fold: int
-  function: str
-  folds: int = 1
-  trial: int = 0
-
-  @property
-  def maker(self) -> str:
-    """The function or trial that makes the architecture: "deep", "deep #7"."""
-    return self.function + f" #{self.trial}" * bool(self.trial)
-
-  @property
-  def owner(self) -> str:
-    """The function, or the trial of a function, in messages."""
-    return f"trial {self.trial} of " * bool(self.trial) + (
-        f"models[{self.function!r}]")
-
-  @property
-  def name(self) -> str:
-    """The name that a user sees: "deep", or "deep (2), fold 3 of 5"."""
-    return self.member + (
-        f", fold {self.fold + 1} of {self.folds}" if self.folds > 1 else "")
-
-  @property
-  def member(self) -> str:
-    """The name without the fold: "deep", "deep (2)" or "deep #7"."""
-    return self.maker + f" ({self.iteration + 1})" * (
-        self.iteration > 0 and not self.trial)
-
-  @property
-  def folder(self) -> str:
-    """The name of the network's folder."""
-    fold = f"{self.fold}of{self.folds}" if self.folds > 1 else str(self.fold)
-    return quote(f"{self.iteration}-{fold}-{self.maker}")
-
-  def seed(self, seed: int) -> int:
-    """Returns the network's seed, derived from the seed of the search."""
-    text = f"{seed}/{self.iteration}/{self.fold}/{self.maker}"
-    return zlib.crc32(text.encode()) & 0x7fffffff
-
-
-@dataclasses.dataclass
-class NetworkRecord:
-  """The training of a network so far.
-
-  Attributes:
-    epochs: list with the logs of each epoch, as `Model.fit` has them.
-    best_epoch: int, from 1; 0 before the first epoch has ended.
-    ended: str, `PATIENCE`, `EPOCHS`, `CALLBACK`, `TIME` or why the network
-      failed, by `fail`; "" while the network trains.
-    seconds: float, the training time.
-    parameters: int, those of the model; 0 while the network trains.
-    predict_seconds: float, about how long the model takes to predict 1,000
-      rows; 0 while the network trains.
-    step: int, the number of steps in the current epoch.
-    states: list with values that the file of weights leaves out.
-    saved: str, the prefix of the files that were saved last. Each save has
-      another prefix: a worker of a killed program may still save, too.
-    sizes: list with the bytes of these files: a machine that loses power may
-      leave empty files.
-    checksums: dict from the files of a network that has ended to their bytes
-      and CRC-32.
-    failed_epoch: int, from 1, the epoch in which an error ended the network; 0
-      without an error or outside of an epoch.
-    late_error: str, why the network failed when a later call of `fit` trained
-      it on after `TIME`; the rest of the record is that of `TIME`.
-  """
-  epochs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-  best_epoch: int = 0
-  ended: str = ""
-  seconds: float = 0.
-  parameters: int = 0
-  predict_seconds: float = 0.
-  step: int = 0
-  states: list = dataclasses.field(default_factory=list)
-  saved: str = ""
-  sizes: list[int] = dataclasses.field(default_factory=list)
-  checksums: dict[str, list[int]] = dataclasses.field(default_factory=dict)
-  failed_epoch: int = 0
-  late_error: str = ""
-
-  def best_value(self, monitor: str) -> float | None:
-    """Returns a log of the best epoch; None before the first epoch ends."""
-    return (self.epochs[self.best_epoch - 1][monitor] if self.best_epoch
-            else None)
-
-  def fail(self, reason: str) -> None:
-    """Ends the network for a reason such as "NaN in dense/kernel"."""
-    self.ended = FAILED + reason
-
-  @property
-  def error(self) -> str:
-    """The reason why the network failed; "" if the network did not fail."""
-    return (self.ended.removeprefix(FAILED)
-            if self.ended.startswith(FAILED) else "")
-
-  @property
-  def predictions_id(self) -> int:
-    """A number that tells the predictions of a network that has ended."""
-    return self.checksums[_PREDICTIONS][1]
-
-  def saved_file(self, name: str) -> str:
-    """Returns the name of a file of weights of `Folder.save`."""
-    return f"{self.saved}-{name}"
-
-
-class HeldOutPredictions(NamedTuple):
-  """The predictions of a network for the held-out rows.
-
-  Attributes:
-    structure: the structure of the model's outputs, with 0 for each array.
-    outputs: list of arrays.
-    masks: list with the mask of each output, or None.
-  """
-  structure: Any
-  outputs: list
-  masks: list
 
 
 @contextlib.contextmanager
@@ -315,7 +152,7 @@ class Folder:
     except OSError as error:
       raise self._damaged(name, error) from error
 
-  def save(self, model: Any, best: Any, record: NetworkRecord) -> None:
+  def save(self, model: Any, best: Any, record: records.NetworkRecord) -> None:
     """Writes the state of a network that trains, and the best weights.
 
     The files of an earlier save stay until the record names the new files.
@@ -331,7 +168,7 @@ class Folder:
     # A network has ended when its predictions are written. One that was out of
     # time has those of its best epoch then.
     self.write_record(dataclasses.replace(
-        record, ended=TIME if record.checksums else ""))
+        record, ended=records.TIME if record.checksums else ""))
 
   def write_weights(self, model: Any, name: str) -> None:
     # Keras looks at the end of the name.
@@ -344,28 +181,28 @@ class Folder:
     self.write_weights(model, name)
     return name
 
-  def write_end(self, best: str, predictions: HeldOutPredictions,
-                record: NetworkRecord) -> None:
+  def write_end(self, best: str, predictions: records.HeldOutPredictions,
+                record: records.NetworkRecord) -> None:
     """Writes the files of a network that has ended, the record last.
 
     `best` is the name of `write_new_best`.
     """
-    if record.ended != TIME:
+    if record.ended != records.TIME:
       record.states, record.sizes, record.step = [], [], 0
     arrays = {f"output_{i}": output
               for i, output in enumerate(predictions.outputs)}
     arrays |= {f"mask_{i}": mask for i, mask in enumerate(predictions.masks)
                if mask is not None}
     os.replace(self.path / best, self.path / BEST)
-    with atomic_write(self.path / _PREDICTIONS) as temporary:
+    with atomic_write(self.path / records.PREDICTIONS) as temporary:
       np.savez(temporary, structure=json.dumps(
           to_json(predictions.structure)), **arrays)
     record.checksums = {name: self._checksum(name)
-                        for name in (BEST, _PREDICTIONS)}
+                        for name in (BEST, records.PREDICTIONS)}
     self.write_record(record)
     (self.path / _TRACEBACK).unlink(missing_ok=True)
 
-  def write_failure(self, record: NetworkRecord, text: str) -> None:
+  def write_failure(self, record: records.NetworkRecord, text: str) -> None:
     """Writes why a network failed, with the text of the traceback.
 
     A network that keeps an earlier end keeps its files, too.
@@ -381,7 +218,7 @@ class Folder:
       record.checksums = {}
     self.write_record(record)
     remove_unfinished(self.path)
-    for name in (BEST, _PREDICTIONS) if record.error else ():
+    for name in (BEST, records.PREDICTIONS) if record.error else ():
       (self.path / name).unlink(missing_ok=True)
 
   def forget_failure(self) -> None:
@@ -390,34 +227,34 @@ class Folder:
     if record is not None and record.error:
       self.forget()
 
-  def write_record(self, record: NetworkRecord) -> None:
+  def write_record(self, record: records.NetworkRecord) -> None:
     """Writes the record, and removes files that were saved before."""
     _write_json(self.path / _NETWORK, dataclasses.asdict(record))
     self.remove_old_saves(record)
 
-  def remove_old_saves(self, record: NetworkRecord) -> None:
+  def remove_old_saves(self, record: records.NetworkRecord) -> None:
     """Removes files of weights that a record does not need."""
     for path in self.path.glob("*-*.weights.h5"):
       if not path.name.startswith(_NEW) and (
-          record.ended not in ("", TIME) or
+          record.ended not in ("", records.TIME) or
           not path.name.startswith(record.saved_file(""))):
         path.unlink(missing_ok=True)
 
-  def read_record(self) -> NetworkRecord | None:
+  def read_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network, ended or not; None without a record."""
     try:
-      return NetworkRecord(**read_json(self.path / _NETWORK))
+      return records.NetworkRecord(**read_json(self.path / _NETWORK))
     except FileNotFoundError:
       return None
     except (OSError, ValueError, TypeError) as error:
       raise self._damaged(_NETWORK, error) from error
 
-  def finished_record(self) -> NetworkRecord | None:
+  def finished_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network that needs no training, or None."""
     record = self.predicted_record()
-    return None if record is None or record.ended == TIME else record
+    return None if record is None or record.ended == records.TIME else record
 
-  def predicted_record(self) -> NetworkRecord | None:
+  def predicted_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network that an ensemble may have, or None.
 
     A network that failed has no predictions. A network that is out of time
@@ -425,7 +262,7 @@ class Folder:
     """
     record = self.read_record()
     is_whole = record is not None and record.ended and not record.error and all(
-        (self.path / name).exists() for name in (BEST, _PREDICTIONS))
+        (self.path / name).exists() for name in (BEST, records.PREDICTIONS))
     return record if is_whole else None
 
   def _checksum(self, name):
@@ -451,23 +288,23 @@ class Folder:
     for name in (_TRACEBACK, _NETWORK):
       (self.path / name).unlink(missing_ok=True)
 
-  def has_state(self, record: NetworkRecord) -> bool:
+  def has_state(self, record: records.NetworkRecord) -> bool:
     """Returns whether a network can resume from a record."""
-    return record.ended in ("", TIME) and record.sizes == self._sizes(record)
+    return record.ended in ("", records.TIME) and record.sizes == self._sizes(record)
 
   def _sizes(self, record):
     paths = [self.path / record.saved_file(name) for name in (LAST, BEST)]
     return [path.stat().st_size if path.exists() else 0 for path in paths]
 
-  def predictions(self) -> HeldOutPredictions:
+  def predictions(self) -> records.HeldOutPredictions:
     """Returns the predictions for the held-out rows."""
     try:
-      with np.load(self.path / _PREDICTIONS) as file:
+      with np.load(self.path / records.PREDICTIONS) as file:
         arrays = dict(file)
     except Exception as error:  # NumPy has another error for each damage.
-      raise self._damaged(_PREDICTIONS, error) from error
+      raise self._damaged(records.PREDICTIONS, error) from error
     count = sum(name.startswith("output_") for name in arrays)
-    return HeldOutPredictions(
+    return records.HeldOutPredictions(
         from_json(json.loads(str(arrays["structure"]))),
         [arrays[f"output_{i}"] for i in range(count)],
         [arrays.get(f"mask_{i}") for i in range(count)])
@@ -479,7 +316,7 @@ class Directory:
   def __init__(self, path: str):
     self.path = pathlib.Path(path)
 
-  def folder(self, key: NetworkKey) -> Folder:
+  def folder(self, key: records.NetworkKey) -> Folder:
     """Returns the folder of a network."""
     return Folder(self.path / "networks" / key.folder)
 
@@ -518,12 +355,12 @@ class Directory:
     """Writes a JSON file."""
     _write_json(self.path / name, content)
 
-  def monitor(self) -> Monitor:
-    return Monitor(*(self.read() or {}).get("monitor", ()))
+  def monitor(self) -> records.Monitor:
+    return records.Monitor(*(self.read() or {}).get("monitor", ()))
 
   def study_path(self, function: str, iteration: int) -> pathlib.Path:
     """Returns the path of the study after an iteration was proposed."""
-    return self.path / "studies" / f"{quote(function)}-{iteration}.pickle"
+    return self.path / "studies" / f"{records.quote(function)}-{iteration}.pickle"
 
   def write_study(self, function: str, iteration: int, content: bytes) -> None:
     with atomic_write(self.study_path(function, iteration)) as temporary:
@@ -595,4 +432,4 @@ class Directory:
 
   def is_out_of_time(self) -> bool:
     """Returns whether the search stops because of `max_seconds`."""
-    return self.is_stopping() and (self.path / "stop").read_text() == TIME
+    return self.is_stopping() and (self.path / "stop").read_text() == records.TIME

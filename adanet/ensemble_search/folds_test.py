@@ -13,9 +13,10 @@ from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
-from adanet.ensemble_search import files
+from adanet.ensemble_search import records
+from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import steps as steps_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
 import hypothesis
@@ -236,7 +237,7 @@ class FoldsTest(parameterized.TestCase):
   def test_who_lends_a_trace(self, inner, arguments, is_lent):
     """The figures are those of networks that are traced themselves."""
     figures, traced = [], []
-    trace = rows_lib.Steps.trace
+    trace = steps_lib.Steps.trace
 
     def count(steps):
       traced[-1] += 1
@@ -245,10 +246,10 @@ class FoldsTest(parameterized.TestCase):
     for lends in (True, False):
       traced.append(0)
       with contextlib.ExitStack() as exits:
-        for patch in (mock.patch.object(rows_lib.Steps, "trace", count),
+        for patch in (mock.patch.object(steps_lib.Steps, "trace", count),
                       mock.patch.object(os, "sched_getaffinity", lambda _: {0}),
                       *(() if lends else [mock.patch.object(
-                          network_lib.KeptNetworks, "borrow",
+                          kept_networks.KeptNetworks, "borrow",
                           lambda *_: None)])):
           exits.enter_context(patch)
         search = ensemble_search.EnsembleSearch(**{**dict(
@@ -260,24 +261,24 @@ class FoldsTest(parameterized.TestCase):
     # With one core, one network trains, one waits, and two borrow.
     self.assertEqual([2 if is_lent else 4, 4], traced)
 
-  @mock.patch.object(network_lib, "_MAX_PARAMETERS", 10)
+  @mock.patch.object(kept_networks, "_MAX_PARAMETERS", 10)
   def test_networks_that_are_kept_share_a_budget(self):
     def stand_in(name, parameters):
       network = mock.Mock(device=None, config="")
       network.task = network_lib.NetworkTask(
-          files.NetworkKey(0, 0, name), None, None, 1)
+          records.NetworkKey(0, 0, name), None, None, 1)
       network.layouts = (1, 1)
       network.model.count_params.return_value = parameters
       return network
 
     split = mock.Mock()
     split.layout.return_value = split.held_out.layout.return_value = 1
-    kept = network_lib.KeptNetworks()
+    kept = kept_networks.KeptNetworks()
     first, ended = stand_in("a", 6), stand_in("c", 4)
     kept.add_new(first)
     kept.add_new(stand_in("b", 5))  # Has no room.
     kept.add_ended("group", ended)
-    self.assertTrue(kept.may_train_on("GPU:0", files.NetworkKey(0, 0, "b")))
+    self.assertTrue(kept.may_train_on("GPU:0", records.NetworkKey(0, 0, "b")))
     self.assertFalse(kept.may_train_on("GPU:0", first.task.key))
     kept.add_ended("group", stand_in("d", 1))  # The first one goes.
     self.assertIs(first, kept.build("group", first.task, split, None))

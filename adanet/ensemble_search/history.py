@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from adanet import messages
 from adanet.ensemble_search import candidates
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 
 # pylint: disable=g-import-not-at-top
@@ -90,8 +91,8 @@ class NetworkHistory(NamedTuple):
   @property
   def error(self) -> str:
     """Why the network failed, as in `ended`; "" if it did not."""
-    return (self.ended.removeprefix(files.FAILED)
-            if self.ended.startswith(files.FAILED) else "")
+    return (self.ended.removeprefix(records.FAILED)
+            if self.ended.startswith(records.FAILED) else "")
 
   @property
   def own_val_loss(self) -> float | None:
@@ -241,7 +242,7 @@ class SearchHistory(NamedTuple):
     """Returns in a line what has trained, and the value of the ensemble."""
     states = {
         "failed": sum(bool(network.error) for network in self.networks),
-        "unfinished": sum(network.ended in ("", files.TIME)
+        "unfinished": sum(network.ended in ("", records.TIME)
                           for network in self.networks)}
     text = ", ".join(
         f"{number} {state}" for state, number in states.items() if number)
@@ -254,7 +255,7 @@ class SearchHistory(NamedTuple):
 
   def place(self, values: dict[str, float]) -> tuple:
     """Returns a key that sorts the best values first, and NaN last."""
-    cost = files.Monitor(self.monitor, self.mode).cost(values)
+    cost = records.Monitor(self.monitor, self.mode).cost(values)
     loss = values["val_loss"]
     return (math.isnan(values[self.monitor]), cost, math.isnan(loss), loss)
 

@@ -14,13 +14,14 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.ensemble_search import candidates
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.history import main
 import numpy as np
 
-_KEYS = [files.NetworkKey(0, 0, "deep"), files.NetworkKey(0, 0, "wide"),
-         files.NetworkKey(1, 0, "deep")]
+_KEYS = [records.NetworkKey(0, 0, "deep"), records.NetworkKey(0, 0, "wide"),
+         records.NetworkKey(1, 0, "deep")]
 _VALUES = [{"val_loss": .5, "val_accuracy": .67},
            {"val_loss": math.nan, "val_accuracy": 0.}]
 
@@ -38,10 +39,10 @@ def written(path: str) -> None:
                    "monitor": ["val_loss", "min"]})
   for key, losses, best, ended in zip(
       _KEYS, ((.9, .5, .6, .7), (2., math.nan), (.8, .4)), (2, 1, 2),
-      (files.PATIENCE, files.EPOCHS, "")):
+      (records.PATIENCE, records.EPOCHS, "")):
     folder = directory.folder(key)
     folder.path.mkdir(parents=True)
-    folder.write_record(files.NetworkRecord(
+    folder.write_record(records.NetworkRecord(
         _epochs(*losses), best, ended, 1.5, 1234, .0056))
   store = candidates.CandidateStore(directory)
   for key, values in zip(_KEYS, (*_VALUES, {})):
@@ -135,7 +136,7 @@ class HistoryTest(parameterized.TestCase):
     values = [.9, math.nan, .5, .7] + [.8] * 20
     networks = [history.NetworkHistory(
         f"deep #{i}", f"deep #{i}", "deep", 0, None, ({"val_loss": value},), 1,
-        files.EPOCHS, 1., 9, .1, 0., {"val_loss": value}, {}, i)
+        records.EPOCHS, 1., 9, .1, 0., {"val_loss": value}, {}, i)
                 for i, value in enumerate(values, 1)]
     figure = history.SearchHistory("", tuple(networks), tuple(
         history.MemberHistory(network.name, 0., network.values, (network,))

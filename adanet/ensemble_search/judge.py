@@ -18,9 +18,11 @@ from adanet.ensemble import selection
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import samples
 import numpy as np
@@ -67,8 +69,8 @@ class Judge:
   """
 
   def __init__(self, arguments: models_lib.CompileArguments, labels: list,
-               example: files.HeldOutPredictions, names: list[str] | None,
-               monitor: files.Monitor = files.Monitor(), combine: Any = None):
+               example: records.HeldOutPredictions, names: list[str] | None,
+               monitor: records.Monitor = records.Monitor(), combine: Any = None):
     """Makes the model that evaluates predictions.
 
     `labels` has the labels and weights of the held-out rows of each fold, and
@@ -100,7 +102,7 @@ class Judge:
     layout = rows_lib.layout_of(batch, list(map(
         rows_lib.spec_of, rows_lib.flat_arrays(batch))), None)
     self._model = model
-    self._steps = rows_lib.Steps(model, layout, layout, 0)
+    self._steps = steps_lib.Steps(model, layout, layout, 0)
     self._check_batches = self._steps.check_batches.get_concrete_function()
 
   def values(self, outputs: list, masks: list, fold: int | None = None
@@ -121,7 +123,7 @@ class Judge:
     return {"val_" + name: value for name, value in self._steps.logs(
         "test_step", logs).items()}
 
-  def select_weights(self, predictions: list[files.HeldOutPredictions],
+  def select_weights(self, predictions: list[records.HeldOutPredictions],
                      max_members: int | None = None,
                      is_stopped: Callable[[], bool] = lambda: False,
                      say: Callable[[str], None] = log.warning,
@@ -139,7 +141,7 @@ class Judge:
           f"{count:,} held-out rows.")
       rows = np.sort(np.random.RandomState(0).choice(
           count, _MAX_SELECTION_ROWS, replace=False))
-      predictions = [files.HeldOutPredictions(member.structure, *(
+      predictions = [records.HeldOutPredictions(member.structure, *(
           [array if array is None else array[rows] for array in arrays]
           for arrays in member[1:])) for member in predictions]
       labels = rows_lib.map_arrays(
@@ -172,10 +174,10 @@ class Judge:
       flat = [array for pair in zip(outputs, masks) for array in pair
               if array is not None] + flat_labels
       logs = [self._check_batches(flat, numbers) for numbers in batches]
-      last = rows_lib.flat_logs(logs[-1])
+      last = steps_lib.flat_logs(logs[-1])
       return [last[name] for name in names]
 
-    known = rows_lib.flat_logs(self._check_batches.structured_outputs)
+    known = steps_lib.flat_logs(self._check_batches.structured_outputs)
     losses = tf.function(lambda candidates: tf.map_fn(
         loss, candidates, parallel_iterations=1,
         fn_output_signature=[known[name].dtype for name in names]),
@@ -204,7 +206,7 @@ def _masks_of_any(predictions):
 
 def needs_values(directory: files.Directory,
                  candidate: candidates_lib.SearchCandidate, judged_by: str,
-                 key: files.NetworkKey) -> bool:
+                 key: records.NetworkKey) -> bool:
   """Returns whether values of a network are missing, or are of other ones."""
   record = directory.folder(key).predicted_record()
   return record is not None and (
@@ -214,7 +216,7 @@ def needs_values(directory: files.Directory,
 
 def record_values(directory: files.Directory,
                   store: candidates_lib.CandidateStore, judge: Judge,
-                  judged_by: str, key: files.NetworkKey) -> None:
+                  judged_by: str, key: records.NetworkKey) -> None:
   """Writes the values of a network that has ended, and of its candidate."""
   candidate = store.get(key.member)
   record = directory.folder(key).predicted_record()
@@ -303,7 +305,7 @@ class Shortlist(NamedTuple):
 
 
 def make_shortlist(store: candidates_lib.CandidateStore,
-                   functions: Iterable[str], monitor: files.Monitor,
+                   functions: Iterable[str], monitor: records.Monitor,
                    limits: Limits) -> Shortlist:
   """Returns what the ensemble of the candidates of some functions may have.
 

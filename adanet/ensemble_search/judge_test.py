@@ -6,7 +6,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from adanet.ensemble_search import combining
-from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models
 from adanet.ensemble_search import rows as rows_lib
@@ -20,7 +20,7 @@ _Y = np.zeros([300, 1], "float32")
 
 
 def _predictions(value):
-  return files.HeldOutPredictions(0, [_Y + np.float32(value)], [None])
+  return records.HeldOutPredictions(0, [_Y + np.float32(value)], [None])
 
 
 class JudgeTest(absltest.TestCase):
@@ -47,7 +47,7 @@ class JudgeTest(absltest.TestCase):
     draw = np.random.RandomState(count)
     y = draw.randint(0, 3, [count, 2])
     masks = [draw.rand(count, 2) < .7 if is_masked else None]
-    networks = [files.HeldOutPredictions(0, [
+    networks = [records.HeldOutPredictions(0, [
         draw.dirichlet(np.ones(3), [count, 2]).astype("float32")], masks)
                 for _ in range(members)]
     judge = judge_lib.Judge(models.CompileArguments(
@@ -67,7 +67,7 @@ class JudgeTest(absltest.TestCase):
   def test_ties_of_what_is_monitored(self):
     """The lower loss decides where accuracies are the same."""
     y = np.int32([0, 1, 1, 0])
-    networks = [files.HeldOutPredictions(0, [np.float32(
+    networks = [records.HeldOutPredictions(0, [np.float32(
         [[1 - p, p] for p in probabilities])], [None]) for probabilities in (
             [.4, .6, .6, .4], [.1, .9, .9, .1], [.55, .99, .99, .01])]
     judge = judge_lib.Judge(
@@ -75,7 +75,7 @@ class JudgeTest(absltest.TestCase):
             loss="sparse_categorical_crossentropy", metrics=["accuracy"]),
         [rows_lib.Rows((y, y), np.arange(4, dtype="int32")).labels()],
         networks[0], None,
-        files.Monitor("val_accuracy", "max"))
+        records.Monitor("val_accuracy", "max"))
     self.assertSequenceEqual([0., 1., 0.], judge.select_weights(networks))
     # Less loss and less accuracy: it may only help.
     weights = judge.select_weights([networks[2], networks[0]])
@@ -85,7 +85,7 @@ class JudgeTest(absltest.TestCase):
     """Judges as if there were no other rows."""
     draw = np.random.RandomState(0)
     y = draw.rand(300, 1).astype("float32")
-    networks = [files.HeldOutPredictions(0, [
+    networks = [records.HeldOutPredictions(0, [
         y + draw.randn(300, 1).astype("float32")], [None]) for _ in range(5)]
     sample = np.sort(np.random.RandomState(0).choice(300, 40, replace=False))
 

@@ -5,11 +5,6 @@
 A network equals the result of `Model.fit` on the same batches, with
 `validation_data`, `validation_batch_size=256` and the callback
 `EarlyStopping(monitor, mode=..., patience=..., restore_best_weights=True)`.
-
-Tracing takes longer than training on few rows. So an ended network lends its
-traced model to the next network of the function, in another fold or iteration,
-if the config and the variables are all of the model: a functional or Sequential
-model of Keras's own layers. Any other model is traced again.
 """
 
 from collections.abc import Callable
@@ -22,9 +17,12 @@ from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import failures
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
+from adanet.ensemble_search import devices
+from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import studies
 from adanet.tf_compat import seeds
@@ -36,12 +34,9 @@ _SECS_BETWEEN_SAVES = 10.
 # Ctrl-C is heard between calls.
 _SECS_OF_A_CALL = .5
 _FIRST_STEPS = 32
-# Of `KeptNetworks`: networks that lend their models, and all parameters.
-_MAX_ENDED = 16
-_MAX_PARAMETERS = 10**7
 
 # A function of the key of a network and the training so far.
-Report = Callable[[files.NetworkKey, files.NetworkRecord], None]
+Report = Callable[[records.NetworkKey, records.NetworkRecord], None]
 
 
 class _LastCallback(keras.callbacks.Callback):
@@ -65,14 +60,14 @@ class NetworkTask(NamedTuple):
       function without arguments.
     copies: bool, see `models.build_model`.
   """
-  key: files.NetworkKey
+  key: records.NetworkKey
   function: Any
   arguments: models.CompileArguments
   seed: int
   callbacks: Any = None
   epochs: int = 1
   patience: int = 1
-  monitor: files.Monitor = files.Monitor()
+  monitor: records.Monitor = records.Monitor()
   hyperparameters: dict[str, Any] | None = None
   copies: bool = False
 
@@ -124,7 +119,7 @@ class Network:
     """
     self.device = device
     self._begin_record(task, split)
-    with rows_lib.scope(device), task.seeded():
+    with devices.scope(device), task.seeded():
       self.model = task.build_model()
       self.config = identity.config_of_keras(self.model)
       self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
@@ -142,12 +137,12 @@ class Network:
   def trace(self) -> None:
     """Traces a model that callbacks may have changed."""
     if self.task.callbacks is not None:
-      with rows_lib.scope(self.device), self.task.seeded():
+      with devices.scope(self.device), self.task.seeded():
         self._trace(True)
 
   def _trace(self, traces_all):
     """Makes the steps, and traces all steps or only the check."""
-    self.steps = rows_lib.Steps(
+    self.steps = steps_lib.Steps(
         self.model, *self.layouts, self.task.key.seed(self.task.seed))
     try:
       self.steps.build()
@@ -161,7 +156,7 @@ class Network:
   def _begin_record(self, task, split):
     self.task = task
     self._split = split
-    self.record = files.NetworkRecord()
+    self.record = records.NetworkRecord()
     self._best = None
     self._steps_of_call = _FIRST_STEPS
     self._logs = {}  # Of the last call.
@@ -181,7 +176,7 @@ class Network:
     Returns False, and changes nothing, if the function builds another model.
     `split` has the same layouts as the split before.
     """
-    with rows_lib.scope(self.device), task.seeded():
+    with devices.scope(self.device), task.seeded():
       model = task.build_model()
       if self.config != identity.config_of_keras(model):
         return False
@@ -193,7 +188,7 @@ class Network:
         variable.assign(value)
     return True
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def begin(self, folder: files.Folder) -> None:
     """Begins to train, or resumes from the files of a folder."""
     self._folder, self._saved = folder, time.monotonic()
@@ -251,9 +246,9 @@ class Network:
     for variable, value in zip(models.unsaved_variables(model), record.states):
       variable.assign(np.asarray(value, variable.dtype))
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def train(self, is_stopped: Callable[[], bool],
-            report: Report = lambda *_: None) -> files.NetworkRecord | None:
+            report: Report = lambda *_: None) -> records.NetworkRecord | None:
     """Trains until the end; returns the record, or None after a stop."""
     while not self.record.ended:
       for flat, numbers in failures.reading(self._split.chunks(
@@ -270,7 +265,7 @@ class Network:
         return None
     return self.finish()
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def take_steps(self, flat: list, numbers: np.ndarray,
                  is_stopped: Callable[[], bool]) -> bool:
     """Takes a step for each batch; returns False after a stop.
@@ -309,7 +304,7 @@ class Network:
       raise ValueError(
           f"{self.task.owner}: {messages.one_line(error)}") from error
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def end_epoch(self) -> None:
     """Checks the network on held-out rows; see `end_check`."""
     self.begin_check()
@@ -320,7 +315,7 @@ class Network:
   def _held_out_chunks(self):
     return failures.reading(self._split.held_out.chunks(self.check_size))
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def begin_check(self) -> None:
     """Begins to check the network, after an epoch."""
     self._check_began = time.monotonic()
@@ -330,13 +325,13 @@ class Network:
     self._callbacks.on_test_begin()
     self.model.reset_metrics()
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def check(self, flat: list, numbers: np.ndarray) -> None:
     """Checks the network on batches of held-out rows."""
     for batch in numbers:
       self._logs = self._call(self.steps.check, flat, batch)
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def end_check(self) -> None:
     """Ends the epoch, keeps the best values, and saves now and then."""
     record = self.record
@@ -370,7 +365,7 @@ class Network:
       self._keep_epoch()
     self._end_if_over()
     if not record.ended and self.model.stop_training:
-      record.ended = files.CALLBACK
+      record.ended = records.CALLBACK
     now = time.monotonic()
     record.seconds += now - self._check_began
     if not record.ended and now - self._saved > _SECS_BETWEEN_SAVES:
@@ -397,21 +392,21 @@ class Network:
   def _end_if_over(self):
     epochs = len(self.record.epochs)
     if epochs - self.record.best_epoch >= self.task.patience:
-      self.record.ended = files.PATIENCE
+      self.record.ended = records.PATIENCE
     elif epochs >= self.task.epochs:
-      self.record.ended = files.EPOCHS
+      self.record.ended = records.EPOCHS
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def logs_of(self, rows: rows_lib.Rows) -> dict[str, float]:
     """Returns the logs of the first batch of rows; the model stays unchanged.
 
     Returns a loss of 0 if a custom test_step is for other batches.
     """
     layout = rows.layout(self.check_size)._replace(size=self.check_size)
-    if layout[:2] != self.layouts[1][:2] and not rows_lib.is_of_keras(
+    if layout[:2] != self.layouts[1][:2] and not steps_lib.is_of_keras(
         self.model, "test_step"):
       return {"loss": 0.}
-    steps = rows_lib.Steps(self.model, layout, layout, 0)
+    steps = steps_lib.Steps(self.model, layout, layout, 0)
     self.model.reset_metrics()
     flat, numbers = rows.first_chunk(self.check_size)
     with models.kept_states(self.model):
@@ -419,8 +414,8 @@ class Network:
           numbers[0], self.check_size))
     return steps.logs("test_step", logs)
 
-  @rows_lib.on_own_device
-  def sample(self) -> tuple[tuple, files.HeldOutPredictions]:
+  @devices.on_own_device
+  def sample(self) -> tuple[tuple, records.HeldOutPredictions]:
     """Returns the first held-out batch and the predictions for the batch."""
     flat, numbers = self._split.held_out.first_chunk(self.check_size)
     with models.kept_states(self.model):
@@ -450,8 +445,8 @@ class Network:
       secs.append(time.perf_counter() - began)
     return min(secs) * 1000 / len(batch)
 
-  @rows_lib.on_own_device
-  def finish(self) -> files.NetworkRecord:
+  @devices.on_own_device
+  def finish(self) -> records.NetworkRecord:
     """Gives the network the best values, predicts, and writes the files."""
     model = self.model
     if isinstance(model.optimizer, keras.optimizers.Optimizer):
@@ -459,8 +454,8 @@ class Network:
     self._callbacks.on_train_end(self.record.epochs[-1])
     return self._write_best()
 
-  @rows_lib.on_own_device
-  def finish_early(self) -> files.NetworkRecord | None:
+  @devices.on_own_device
+  def finish_early(self) -> records.NetworkRecord | None:
     """Writes the best epoch of a saved network that runs out of time.
 
     The saved files stay, and the next call of `fit` trains the network on.
@@ -470,7 +465,7 @@ class Network:
     """
     if not self.record.epochs:
       return None
-    self.record.ended = files.TIME
+    self.record.ended = records.TIME
     return self._write_best()
 
   def _write_best(self):
@@ -490,7 +485,7 @@ class Network:
     self._folder.write_end(best, predictions, record)
     return record
 
-  @rows_lib.on_own_device
+  @devices.on_own_device
   def save(self) -> None:
     """Writes all values that a resume with the same bits needs."""
     self.record.states = [np.asarray(variable).tolist()
@@ -515,9 +510,9 @@ def _to_json(logs):
 
 
 def join_predictions(structure: Any, parts: list[tuple[list, list]]
-                    ) -> files.HeldOutPredictions:
+                    ) -> records.HeldOutPredictions:
   """Joins the outputs and masks for consecutive parts of the rows."""
-  return files.HeldOutPredictions(structure, *(
+  return records.HeldOutPredictions(structure, *(
       [None if arrays[0] is None else np.concatenate(list(map(
           _to_numpy, arrays))) for arrays in zip(*lists)]
       for lists in zip(*parts)))
@@ -528,60 +523,3 @@ def _to_numpy(tensor):
   array = np.asarray(tensor)
   return (array.astype("float32") if array.dtype.name in (
       "bfloat16", "float16") else array)
-
-
-class KeptNetworks:
-  """Networks that a process keeps: built ahead, or ended, to lend their models.
-
-  All of them together have a limited number of parameters.
-  """
-
-  def __init__(self) -> None:
-    self._new: dict[files.NetworkKey, Network] = {}
-    self._ended: list[tuple[Any, Network]] = []
-
-  def _is_full(self, *more):
-    networks = (*self._new.values(), *(network for _, network in self._ended))
-    return sum(network.model.count_params()
-               for network in (*networks, *more)) > _MAX_PARAMETERS
-
-  def add_new(self, network: Network) -> None:
-    """Keeps a network that was built ahead, if there is room."""
-    while self._ended and self._is_full(network):
-      self._ended.pop(0)
-    if not self._new or not self._is_full(network):
-      self._new[network.task.key] = network
-
-  def add_ended(self, group: Any, network: Network) -> None:
-    """Keeps a network for later networks of a group, if these may borrow."""
-    task = network.task
-    # A callback may have changed anything in the model. No other network has
-    # the architecture of a trial, except in other folds.
-    if network.config is not None and task.callbacks is None and (
-        task.key.folds > 1 or not task.key.trial):
-      self._ended.append((group, network))
-    while len(self._ended) > _MAX_ENDED or self._ended and self._is_full():
-      self._ended.pop(0)
-
-  def may_train_on(self, device: str | None, key: files.NetworkKey) -> bool:
-    """Returns whether a network was not built ahead on another device."""
-    return key not in self._new or self._new[key].device == device
-
-  def build(self, group: Any, task: NetworkTask, split: Any,
-            device: str | None) -> Network:
-    """Returns the network of a task: built ahead, with a lent model, or new."""
-    return self._new.pop(task.key, None) or self.borrow(
-        group, task, split, device) or Network(task, split, device)
-
-  def borrow(self, group: Any, task: NetworkTask, split: Any,
-             device: str | None) -> Network | None:
-    """Returns an ended network that begins anew for a task, or None.
-
-    The network was on the same device: its variables cannot move.
-    """
-    for i, (other, network) in enumerate(self._ended):
-      if other == group and network.device == device and network.layouts == (
-          split.layout(), split.held_out.layout(network.check_size)):
-        self._ended.pop(i)
-        return network if network.become(task, split) else None
-    return None

@@ -19,11 +19,15 @@ from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import failures
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
+from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import devices
+from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import studies
 from adanet.ensemble_search import workers
@@ -64,9 +68,9 @@ class Preflight:
       has_executor: bool, whether workers build models, too.
       is_repeated: bool, whether a function makes several networks.
     """
-    self.kept = network_lib.KeptNetworks()
+    self.kept = kept_networks.KeptNetworks()
     self.signed: dict[
-        str, tuple[files.NetworkKey, workers.Signature]] = {}
+        str, tuple[records.NetworkKey, workers.Signature]] = {}
     self.copying: set[str] = set()
     self._splits = splits
     self._directory = directory
@@ -88,7 +92,7 @@ class Preflight:
     self._takes_x = False  # Whether the loss of a network is finite for x.
 
   def check(self, tasks: list[network_lib.NetworkTask]
-           ) -> list[tuple[files.NetworkKey, files.NetworkRecord]]:
+           ) -> list[tuple[records.NetworkKey, records.NetworkRecord]]:
     """Builds a network of each function or trial, and checks the network.
 
     A trial that does not fit is recorded as failed. Returns those that were out
@@ -106,7 +110,7 @@ class Preflight:
     for i, task in enumerate(task_of_maker.values()):
       try:
         network, predictions = self._check_maker(
-            task, rows_lib.least_loaded((), i))
+            task, devices.least_loaded((), i))
       except Exception as error:
         # A function fails the same each time, and a trial by its own values.
         if not task.key.trial:
@@ -203,7 +207,7 @@ class Preflight:
     """Checks the loss of the search, and that of a compiled model, once."""
     losses = [self._arguments.loss]
     # A step or a loss of the user's may not use what is compiled.
-    if rows_lib.is_of_keras(model, "train_step") and (
+    if steps_lib.is_of_keras(model, "train_step") and (
         type(model).compute_loss is keras.Model.compute_loss):
       losses.append(model.loss)
     for loss in losses:
@@ -256,7 +260,7 @@ class Preflight:
       task = find_ended()
       if task is None:
         return None
-      self._check_search(*self._check_maker(task, rows_lib.least_loaded(())))
+      self._check_search(*self._check_maker(task, devices.least_loaded(())))
     return self._make_judge()
 
   def copied(self, tasks: list[network_lib.NetworkTask]

@@ -21,6 +21,7 @@ from adanet import messages
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import failures
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
@@ -236,14 +237,14 @@ class Proposer:
     return [task for task, _ in unfinished if task.key.member not in failed]
 
   def failed(self, tasks: list[network_lib.NetworkTask]
-            ) -> list[tuple[files.NetworkKey, files.NetworkRecord]]:
+            ) -> list[tuple[records.NetworkKey, records.NetworkRecord]]:
     """Returns the networks that failed in this call, with their records."""
     records = [(task.key, self._directory.folder(task.key).read_record())
                for task in tasks]
     return [(key, record) for key, record in records
             if record is not None and record.error]
 
-  def end(self, key: files.NetworkKey, record: files.NetworkRecord,
+  def end(self, key: records.NetworkKey, record: records.NetworkRecord,
           judge: judge_lib.Judge) -> None:
     """Records that a network has ended."""
     candidate = self.store.get(key.member)
@@ -492,7 +493,7 @@ class Proposer:
     for name in self.functions:
       if name in self._spaces:
         continue
-      pairs = [[self._directory.folder(files.NetworkKey(
+      pairs = [[self._directory.folder(records.NetworkKey(
           iteration, fold, name, self._folds)).finished_record()
                 for iteration in range(2)] for fold in range(
                     self._folds if self._limits.finalists is None else 1)]

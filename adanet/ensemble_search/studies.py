@@ -22,6 +22,7 @@ import zlib
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import candidates
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 import cloudpickle
@@ -120,7 +121,7 @@ def _make_sampler(optuna, sampler, seed, iteration):
   return result
 
 
-def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
+def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
                iteration: int, trials: list[candidates.SearchCandidate],
                sampler: Any, seed: int, is_by_fold: bool) -> Any:
   """Returns the study of a function, told all results so far.
@@ -165,7 +166,7 @@ def open_study(directory: files.Directory, monitor: files.Monitor, name: str,
 
 
 def read_result(optuna: Any, trial: candidates.SearchCandidate,
-                monitor: files.Monitor, is_by_fold: bool) -> tuple[Any, Any]:
+                monitor: records.Monitor, is_by_fold: bool) -> tuple[Any, Any]:
   """Returns the `TrialState` of a candidate, and its value or None.
 
   The value is on all held-out rows, or with `is_by_fold` on those of the first
@@ -343,7 +344,7 @@ def _distribution_from_json(optuna, text):
   return distribution
 
 
-def build_study(monitor: files.Monitor, name: str,
+def build_study(monitor: records.Monitor, name: str,
                 trials: list[candidates.SearchCandidate], is_by_fold: bool,
                 sampler: Any = None) -> Any:
   """Returns an `optuna.Study` in memory with the trials of a function.

@@ -31,10 +31,13 @@ from adanet import forks
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import failures
+from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
+from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import rows as rows_lib
 from adanet.tf_compat import runtime
 import cloudpickle
@@ -45,7 +48,7 @@ _SETTINGS = ("floatx", "epsilon", "image_data_format", "dtype_policy")
 _DATA, _FUNCTIONS = "data.pickle", "functions.pickle"
 _MODULES = ("A worker imports modules anew, without what the program has "
             "changed in them")
-_kept = network_lib.KeptNetworks()  # Of this process.
+_kept = kept_networks.KeptNetworks()  # Of this process.
 # Pairs of what was sent and of a maker whose model this process has checked.
 _checked: set[tuple[str, str]] = set()
 # Kinds of processors differ by less.
@@ -203,7 +206,7 @@ class SentSearch(NamedTuple):
   settings: dict[str, Any]
   specs: str
 
-  def task(self, key: files.NetworkKey, worker_task: "WorkerTask"
+  def task(self, key: records.NetworkKey, worker_task: "WorkerTask"
           ) -> network_lib.NetworkTask:
     """Returns the task of a network of the same function and trial."""
     return self.example._replace(
@@ -234,12 +237,12 @@ class WorkerTask(NamedTuple):
       of the model that the program has built for the network.
   """
   number: int
-  key: files.NetworkKey
+  key: records.NetworkKey
   directory: str
   sent: str
   hyperparameters: dict[str, Any] | None
   copies: bool
-  signed: tuple[files.NetworkKey, Signature]
+  signed: tuple[records.NetworkKey, Signature]
 
 
 def dumps(value: Any) -> bytes:
@@ -322,7 +325,7 @@ class SentFiles:
   directory: files.Directory
   name: str
   check: futures.Future
-  signed: dict[str, tuple[files.NetworkKey, Signature]]
+  signed: dict[str, tuple[records.NetworkKey, Signature]]
   has_data: bool = False
 
   def send_data(self, splits: list) -> None:
@@ -340,7 +343,7 @@ class SentFiles:
 
 
 def send(directory: files.Directory, search: SentSearch, executor: Any,
-         signed: dict[str, tuple[files.NetworkKey, Signature]]) -> SentFiles:
+         signed: dict[str, tuple[records.NetworkKey, Signature]]) -> SentFiles:
   """Writes what workers cannot make, and has a worker read the file.
 
   `signed` may be empty until networks train; see `SentFiles`.
@@ -455,7 +458,7 @@ def check_worker(directory: str, sent: str) -> None:
         "needs.")
 
 
-def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
+def train_network(worker_task: WorkerTask) -> records.NetworkRecord | None:
   """Trains a network in a worker of an executor.
 
   Returns:
@@ -480,7 +483,7 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
     return None
   before = folder.predicted_record()
   if folder.read_record() is None:  # The program sees that the network began.
-    folder.write_record(files.NetworkRecord())
+    folder.write_record(records.NetworkRecord())
   splits = _read_data(path, sent)
   key = (path, sent, task.key.maker)
   split = splits[task.key.fold]
@@ -490,7 +493,7 @@ def train_network(worker_task: WorkerTask) -> files.NetworkRecord | None:
   try:
     problem = _find_difference(worker_task, search, splits)
     if not problem:
-      with rows_lib.worker_device(worker_task.number) as device:
+      with devices.worker_device(worker_task.number) as device:
         network = _kept.build(key, task, split, device)
         network.begin(folder)
         record = network.train(directory.is_stopping)

@@ -17,7 +17,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
-from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import workers
 from adanet.testing import engines
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
@@ -161,8 +161,8 @@ class WorkersTest(parameterized.TestCase):
           tf.data.Dataset.from_tensor_slices((X, Y)).batch(9))}))
   def test_what_cannot_be_sent_is_named(self, arguments):
     name = self._testMethodName.rpartition("named_")[2]
-    with mock.patch("adanet.ensemble_search.data._MAX_KEPT_BYTES", 0), (
-        mock.patch.object(rows_lib.Steps, "trace")) as trace:
+    with mock.patch("adanet.ensemble_search.batches._MAX_KEPT_BYTES", 0), (
+        mock.patch.object(steps_lib.Steps, "trace")) as trace:
       with self.assertRaisesRegex(
           ValueError, rf"^{name}(\['a'\])? cannot be sent to a worker of "
           "executor: cannot pickle '_thread.lock' object"):
@@ -333,7 +333,7 @@ class WorkersTest(parameterized.TestCase):
       (futures.ThreadPoolExecutor, "^executor=.*: expected an object with"),
       (_NoFutures(), "^executor=.* returned 3 from submit: expected a conc"))
   def test_no_executor(self, executor, expected):
-    with mock.patch.object(rows_lib.Steps, "trace") as trace:
+    with mock.patch.object(steps_lib.Steps, "trace") as trace:
       with self.assertRaisesRegex(TypeError, expected):
         self._fit(executor=executor)
     trace.assert_not_called()
