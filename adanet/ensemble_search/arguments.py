@@ -16,8 +16,8 @@ from adanet import checks
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import records
 from adanet.ensemble_search import models as models_lib
+from adanet.ensemble_search import records
 
 keras = tf_compat.keras_3
 _MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.

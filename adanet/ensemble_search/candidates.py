@@ -13,8 +13,8 @@ from typing import Any
 
 from adanet import log
 from adanet import messages
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 
 _FOLDER = "candidates"
 

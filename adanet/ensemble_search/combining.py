@@ -14,8 +14,8 @@ from adanet import log
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import candidates
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import samples
 import numpy as np

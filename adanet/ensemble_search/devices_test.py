@@ -19,9 +19,9 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import ensemble_search
-from adanet.ensemble_search import records
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows
 from adanet.testing import level
 from adanet.tf_compat import runtime

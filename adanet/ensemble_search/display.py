@@ -12,8 +12,8 @@ from typing import Any
 
 from adanet import log
 from adanet import messages
-from adanet.ensemble_search import records
 from adanet.ensemble_search import history as history_lib
+from adanet.ensemble_search import records
 
 # pylint: disable=g-import-not-at-top
 _format_number = history_lib.format_number

@@ -20,12 +20,12 @@ from typing import Any
 from adanet import forks
 from adanet import log
 from adanet import messages
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import failures
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import devices
+from adanet.ensemble_search import records
 from adanet.ensemble_search import workers
 
 # A dataset is read once for so many networks.

@@ -24,9 +24,9 @@ from adanet.ensemble_search import batches as batches_lib
 from adanet.ensemble_search import data
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
+from adanet.ensemble_search import records
 from adanet.testing import engines
 from adanet.testing import level
 import numpy as np

@@ -28,7 +28,6 @@ from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import display as display_lib
 from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import ensemble_model
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import identity
@@ -37,6 +36,7 @@ from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import preflight
 from adanet.ensemble_search import proposals
+from adanet.ensemble_search import records
 from adanet.ensemble_search import samples
 from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime

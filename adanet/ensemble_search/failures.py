@@ -16,8 +16,8 @@ import traceback
 from typing import Any
 
 from adanet import messages
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 
 _MAX_REASON = 400
 _DISK_FULL = errno.ENOSPC, errno.EDQUOT

@@ -13,9 +13,9 @@ from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
 from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
-from adanet.ensemble_search import records
 from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import records
 from adanet.ensemble_search import steps as steps_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level

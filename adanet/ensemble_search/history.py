@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from adanet import messages
 from adanet.ensemble_search import candidates
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
+from adanet.ensemble_search import records
 
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line.

@@ -14,9 +14,9 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 from adanet.ensemble_search import candidates
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history
+from adanet.ensemble_search import records
 from adanet.history import main
 import numpy as np
 

@@ -18,13 +18,13 @@ from adanet.ensemble import selection
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import samples
+from adanet.ensemble_search import steps as steps_lib
 import numpy as np
 
 keras: Any = tf_compat.keras_3

@@ -6,9 +6,9 @@ from unittest import mock
 
 from absl.testing import absltest
 from adanet.ensemble_search import combining
-from adanet.ensemble_search import records
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level

@@ -16,14 +16,14 @@ import warnings
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import failures
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models
-from adanet.ensemble_search import devices
-from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import studies
 from adanet.tf_compat import seeds
 import numpy as np

@@ -17,18 +17,18 @@ from adanet.ensemble_search import arrays
 from adanet.ensemble_search import broadcasts
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import failures
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
-from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import kept_networks
+from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import devices
-from adanet.ensemble_search import steps as steps_lib
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import studies
 from adanet.ensemble_search import workers
 import numpy as np

@@ -21,12 +21,12 @@ from adanet import messages
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import failures
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import records
 from adanet.ensemble_search import studies
 from adanet.tf_compat import seeds
 

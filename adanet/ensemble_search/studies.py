@@ -22,9 +22,9 @@ import zlib
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import candidates
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
+from adanet.ensemble_search import records
 import cloudpickle
 import numpy as np
 

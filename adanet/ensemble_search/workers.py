@@ -30,14 +30,14 @@ import zlib
 from adanet import forks
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import failures
-from adanet.ensemble_search import records
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
-from adanet.ensemble_search import models
 from adanet.ensemble_search import kept_networks
+from adanet.ensemble_search import models
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import devices
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.tf_compat import runtime
 import cloudpickle
