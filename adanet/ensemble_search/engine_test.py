@@ -27,6 +27,7 @@ from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
 from adanet.ensemble_search import records
+from adanet.ensemble_search import steps as steps_lib
 from adanet.testing import engines
 from adanet.testing import level
 import numpy as np
@@ -449,6 +450,16 @@ class EngineTest(parameterized.TestCase):
                 on_epoch_end=lambda epoch, logs: time.sleep(.3),
                 on_train_end=lambda logs: heard.append("end"))])
     self.assertEqual(["begin", "end"] * 2, heard)
+    self._check(search)
+
+  def test_callbacks_that_change_nothing(self):
+    """The network that was built for checks trains, without another trace."""
+    with mock.patch.object(
+        steps_lib.Steps, "trace", autospec=True,
+        side_effect=steps_lib.Steps.trace) as trace:
+      search = fitted(self.create_tempdir().full_path, parallel=1,
+                      callbacks=lambda: [keras.callbacks.Callback()])
+    self.assertLen(search.history.networks, trace.call_count)
     self._check(search)
 
   @level.gate

@@ -9,6 +9,8 @@ A network equals the result of `Model.fit` on the same batches, with
 
 from collections.abc import Callable
 import functools
+import json
+import operator
 import time
 from typing import Any, NamedTuple
 import warnings
@@ -111,8 +113,10 @@ class Network:
   def __init__(self, task: NetworkTask, split: Any, device: str | None = None):
     """Builds the model and traces the steps without reading data.
 
-    With callbacks, `begin` traces, as Model.fit does after `on_train_begin` and
-    the first `on_epoch_begin`. `split` is an `ArraySplit` or a `DatasetSplit`.
+    Model.fit traces after `on_train_begin` and the first `on_epoch_begin`. So
+    `begin` traces again where callbacks have changed what is traced, and always
+    with callbacks and a model that has more than a config and variables.
+    `split` is an `ArraySplit` or a `DatasetSplit`.
 
     Raises:
       ValueError: the model cannot be built, or does not take the data.
@@ -127,31 +131,69 @@ class Network:
       for layout in self.layouts:
         arrays.check_inputs(
             task.owner, self.model, layout.pack(layout.specs)[0])
-      self._trace(task.callbacks is None)
+      self._trace()
+      if task.callbacks is None or self.config is not None:
+        self.trace()
     # What a new model has beside its own variables.
     self._new_values = [
         (variable, keras.ops.convert_to_numpy(variable)) for variable in (
             *getattr(self.model.optimizer, "variables", ()),
             *self.model.metrics_variables)]
 
-  def trace(self) -> None:
-    """Traces a model that callbacks may have changed."""
-    if self.task.callbacks is not None:
-      with devices.scope(self.device), self.task.seeded():
-        self._trace(True)
-
-  def _trace(self, traces_all):
-    """Makes the steps, and traces all steps or only the check."""
+  def _trace(self):
+    """Makes the steps, and traces what makes the variables of the model."""
     self.steps = steps_lib.Steps(
         self.model, *self.layouts, self.task.key.seed(self.task.seed))
+    self._traced: Any = None
+    self._name_errors(self.steps.build)
+
+  def trace(self) -> None:
+    """Traces the other steps, if they are not traced."""
+    if self._traced is None:
+      with devices.scope(self.device), self.task.seeded():
+        self._name_errors(self.steps.trace)
+      self._traced = self._traced_parts()
+
+  def _name_errors(self, function):
     try:
-      self.steps.build()
-      if traces_all:
-        self.steps.trace()
+      function()
     except Exception as error:
       owner = self.task.owner if len(self.layouts[0].structure) > 1 else (
           f"y=None, and {self.task.owner} needs labels")
       raise ValueError(f"{owner}: {messages.one_line(error)}") from error
+
+  def _traced_parts(self):
+    """Returns what the steps are traced with: a text, and objects of the model.
+
+    Values of variables change without another trace.
+    """
+    model = self.model
+    if self.task.callbacks is None or self.config is None:
+      return "", []
+    description = identity.describe_model(model)
+    optimizer = description["compile"]["optimizer"]
+    if isinstance(optimizer.get("learning_rate"), float):
+      del optimizer["learning_rate"]  # It is a variable.
+    text = json.dumps([description, model.run_eagerly, model.jit_compile])
+    return text, [model.train_function, model.optimizer, model.loss,
+                  *model.metrics, *model.trainable_variables]
+
+  def _trace_again(self):
+    """Traces a model that callbacks may have changed."""
+    if self.task.callbacks is None:
+      return
+    text, parts = self._traced_parts()
+    if self.config is not None and text == self._traced[0] and (
+        _are_same(parts, self._traced[1])):
+      return
+    model = self.model
+    if self.config is not None and model.optimizer is self._traced[1][1]:
+      # A new optimizer has the variables that train now.
+      model.optimizer = keras.optimizers.get(
+          keras.optimizers.serialize(model.optimizer))
+    with devices.scope(self.device), self.task.seeded():
+      self._trace()
+      self.trace()
 
   def _begin_record(self, task, split):
     self.task = task
@@ -210,7 +252,7 @@ class Network:
     model.stop_training = False
     self._callbacks.on_train_begin()
     if self.record is record:
-      self.trace()
+      self._trace_again()
       self._load_state()
       # This call of fit may have fewer epochs, or less patience.
       self._end_if_over()
@@ -218,7 +260,7 @@ class Network:
         self._begin_epoch()
     else:
       self._begin_epoch()
-      self.trace()
+      self._trace_again()
     self._compiled = self._compiled_parts()
 
   def _begin_epoch(self):
@@ -492,6 +534,10 @@ class Network:
                           for variable in models.unsaved_variables(self.model)]
     self._folder.save(self.model, self._best, self.record)
     self._saved = time.monotonic()
+
+
+def _are_same(objects, others):
+  return len(objects) == len(others) and all(map(operator.is_, objects, others))
 
 
 def _find_not_finite(array):

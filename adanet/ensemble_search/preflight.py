@@ -199,8 +199,9 @@ class Preflight:
                           for _, rows in self._wrong_x)
     if self._arguments.loss is None:
       self._compiled = _compare_loss(self._compiled, owner, model)
-    # With callbacks, a network is traced after their on_train_begin.
-    if task.callbacks is None and not self._has_executor:
+    # Any other network with callbacks is traced after their on_train_begin.
+    if (task.callbacks is None or network.config is not None) and (
+        not self._has_executor):
       self.kept.add_new(network)
 
   def _check_losses(self, owner, model, batch, predictions):

@@ -40,6 +40,8 @@ class _Callback(keras.callbacks.Callback):
   def on_train_begin(self, logs=None):
     if self.kind == "trainable":
       self.model.layers[0].trainable = False
+    elif self.kind == "unfrozen":
+      self.model.layers[0].trainable = True
     elif self.kind == "clipnorm":
       self.model.optimizer.clipnorm = 1e-3
     elif self.kind == "attribute":
@@ -74,12 +76,19 @@ class _Callback(keras.callbacks.Callback):
       logs["val_loss"] = math.nan if epoch else 1.
 
 
-_CHANGED = ("called", "trainable", "clipnorm", "attribute", "rate", "logs",
+def _make_frozen():
+  model = keras_kinds.dense()()
+  model.layers[0].trainable = False
+  return model
+
+
+_CHANGED = ("called", "trainable", "unfrozen", "clipnorm", "attribute", "rate", "logs",
             "nan", "stopped", "one_step", "frozen_at_first", "annealed",
             "history")
 CALLBACKS = keras_kinds.Group(
-    {kind: Penalized if kind in ("attribute", "annealed") else (
-        keras_kinds.dense()) for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
+    {kind: {"attribute": Penalized, "annealed": Penalized,
+            "unfrozen": _make_frozen}.get(kind, keras_kinds.dense())
+     for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
     {"callbacks": lambda name: [
         _Callback(name.split(",")[0]),
         keras.callbacks.ReduceLROnPlateau(patience=1)]}, loads=False)
