@@ -92,7 +92,7 @@ adanet.EnsembleSearch((wide, deep), "mse")
 models = {"wide": wide, "deep": deep}
 search = adanet.EnsembleSearch(models, "mse", monitor="val_mae", mode="min")
 adanet.EnsembleSearch([functools.partial(sized, size) for size in (1, 2)])
-adanet.EnsembleSearch.load("folder", models).fit([], [], trials=3).model
+adanet.EnsembleSearch(models, directory="folder").fit([], [], trials=3).model
 print(search.history.networks, search.leaderboard())
 """
 
@@ -106,7 +106,6 @@ adanet.EnsembleSearch([3])
 adanet.EnsembleSearch("small")
 adanet.EnsembleSearch(make)
 adanet.EnsembleSearch({3: make})
-adanet.EnsembleSearch.load("folder", {"small": 3})
 search.predict
 search.no_name
 """

@@ -33,10 +33,6 @@ class _WithoutKeras3:
         f"{type(self).__name__} needs Keras 3: expected TensorFlow 2.16 or "
         "later. On older versions, use adanet.AutoEnsembleEstimator.")
 
-  @classmethod
-  def load(cls, *args: Any, **kwargs: Any) -> Any:
-    return cls(*args, **kwargs)
-
 
 class _WithoutScikitLearn:
   """What has the name of a class that needs scikit-learn."""

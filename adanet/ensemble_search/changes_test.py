@@ -449,8 +449,8 @@ class OtherObjectsTest(_OfDirectories):
     path, models = self.directory("plain"), _KINDS["plain"][0]
     _fit(_search(path, models), max_members=1)
     member, = _search(path, models).members
-    search = ensemble_search.EnsembleSearch.load(
-        path, {member.name: models[member.name]})
+    search = ensemble_search.EnsembleSearch(
+        {member.name: models[member.name]}, directory=path)
     self.assertEqual([member.name], _names(search))
     self.assertEqual((60, 1), search.model.predict(_X, verbose=0).shape)
     missing, = set(models) - {member.name}

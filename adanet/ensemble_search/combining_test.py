@@ -229,7 +229,8 @@ class CombineTest(parameterized.TestCase):
     search.fit(_X, _Y, **_OPTIONS)
     self.assertEqual(
         seconds, [network.seconds for network in search.history.networks])
-    loaded = adanet.EnsembleSearch.load(path, _NORMAL, loss=likelihood)
+    loaded = adanet.EnsembleSearch(
+        _NORMAL, loss=likelihood, combine=mixture, directory=path)
     np.testing.assert_array_equal(
         search.model.predict(_X, verbose=0),
         loaded.model.predict(_X, verbose=0))
@@ -367,9 +368,7 @@ class HeldOutTest(absltest.TestCase):
     search = _search(directory=self.create_tempdir().full_path)
     weights = np.linspace(1, 2, 90, dtype="float32")
     search.fit(_X, _Y, folds=3, sample_weight=weights, **_OPTIONS)
-    held_out = adanet.EnsembleSearch.load(
-        search.history.directory, _NORMAL, loss=likelihood,
-        optimizer=keras.optimizers.SGD(.05)).held_out
+    held_out = _search(directory=search.history.directory).held_out
     self.assertCountEqual(range(90), held_out.rows.tolist())
     np.testing.assert_array_equal(_Y[held_out.rows], held_out.labels)
     np.testing.assert_array_equal(weights[held_out.rows], held_out.weights)

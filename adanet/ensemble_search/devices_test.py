@@ -247,12 +247,10 @@ class DevicesTest(parameterized.TestCase):
                  executor=executor)
     self.assertLen(search.history.networks, 2)
 
-  def test_memory_of_a_search_that_is_loaded(self):
-    # It has no search: what a search makes was not made.
+  def test_memory_of_a_search_that_is_only_read(self):
     with mock.patch.object(runtime, "grow_gpu_memory") as grow:
-      with self.assertRaisesRegex(ValueError, "has no search"):
-        ensemble_search.EnsembleSearch.load(
-            self.create_tempdir().full_path, MODELS)
+      ensemble_search.EnsembleSearch(
+          MODELS, directory=self.create_tempdir().full_path)
     grow.assert_called_once_with()
 
   def test_a_model_is_lent_on_its_device(self):

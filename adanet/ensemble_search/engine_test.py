@@ -499,7 +499,7 @@ class EngineTest(parameterized.TestCase):
 
   def test_load(self):
     moved = self._copy()
-    loaded = ensemble_search.EnsembleSearch.load(moved, MODELS)
+    loaded = ensemble_search.EnsembleSearch(MODELS, directory=moved)
     np.testing.assert_array_equal(
         loaded.model.predict(X, verbose=0),
         ensemble_search.EnsembleSearch(
@@ -511,25 +511,24 @@ class EngineTest(parameterized.TestCase):
         "'small', 'big'.$"):
       loaded.network("wide")
     with self.assertRaisesRegex(ValueError, "makes another model than the one"):
-      ensemble_search.EnsembleSearch.load(
-          moved, {"small": big, "big": small}).network("small")
+      ensemble_search.EnsembleSearch(
+          {"small": big, "big": small}, directory=moved).network("small")
     # The shapes of the weights are the same, and what is computed is not.
     relu = lambda: keras.Sequential([
         L.Dense(4, "relu"), L.Dropout(.2), L.Dense(1)])
     with self.assertRaisesRegex(
         ValueError, r"^models\['small'\] .*predictions of held-out rows"):
-      print(ensemble_search.EnsembleSearch.load(
-          moved, {"small": relu, "big": big}).network(
-              "small"))
+      ensemble_search.EnsembleSearch(
+          {"small": relu, "big": big}, directory=moved).network("small")
 
-  def test_load_reads_the_monitor(self):
+  def test_the_directory_records_the_monitor(self):
     folder = self.create_tempdir().full_path
     arguments = {"epochs": 4, "patience": 2, "batch_size": 16, "verbose": 0}
     search = ensemble_search.EnsembleSearch(
         MODELS, "mse", ["mae"], monitor="val_mae", mode="max", directory=folder)
     search.fit(X, Y, **arguments)
     self.assertIn("val_mae", search.leaderboard()[0])
-    loaded = ensemble_search.EnsembleSearch.load(folder, MODELS)
+    loaded = ensemble_search.EnsembleSearch(MODELS, directory=folder)
     loaded.fit(X, Y, iterations=2, **arguments)
     self.assertEqual(("val_mae", "max", 4), (
         loaded.history.monitor, loaded.history.mode,
@@ -538,7 +537,7 @@ class EngineTest(parameterized.TestCase):
   def test_the_best_candidates_alone_are_selected_from(self):
     folder = self._copy()
     os.remove(os.path.join(folder, "ensemble.json"))
-    search = ensemble_search.EnsembleSearch.load(folder, MODELS)
+    search = ensemble_search.EnsembleSearch(MODELS, directory=folder)
     with mock.patch.object(ensemble_search.judge_lib, "_MAX_CANDIDATES", 1):
       member, = search.members
     self.assertEqual([(member.name, 1.), ("small", 0.)], [
@@ -569,7 +568,7 @@ class EngineTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
       fitted(folder)
     with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
-      ensemble_search.EnsembleSearch.load(folder, MODELS)
+      ensemble_search.EnsembleSearch(MODELS, directory=folder)
 
 
 def fitted_history(folder):

@@ -17,7 +17,6 @@ from typing import Any, TYPE_CHECKING
 from adanet import checks
 from adanet import forks
 from adanet import interrupts
-from adanet import log
 from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
 from adanet.ensemble_search import arrays
@@ -38,6 +37,7 @@ from adanet.ensemble_search import preflight
 from adanet.ensemble_search import proposals
 from adanet.ensemble_search import records
 from adanet.ensemble_search import samples
+from adanet.ensemble_search import trained as trained_lib
 from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
@@ -71,7 +71,7 @@ class EnsembleSearch:
   @interrupts.errors_in_one_line()
   def __init__(self, models: arguments_lib.Models, loss: Any = None,
                metrics: Any = None, optimizer: Any = None,
-               loss_weights: Any = None, monitor: str = "val_loss",
+               loss_weights: Any = None, monitor: str | None = None,
                mode: str | None = None, directory: Any = None,
                seed: int | None = None, sampler: Any = None,
                combine: Any = None) -> None:
@@ -84,7 +84,9 @@ class EnsembleSearch:
         `optuna.Trial`, which proposes hyperparameters; see `trials` of `fit`.
       loss: as in `Model.compile`, to train models that are not compiled and to
         compare ensembles. None for the loss of the compiled models, which must
-        be the same in all models.
+        be the same in all models; or, to read a search whose models were not
+        compiled, for the loss that `directory` records. Then `directory` also
+        has the arguments below that are None here.
       metrics: as in `Model.compile`. With None, the metrics and the weighted
         metrics of the compiled models if `loss` is None, and otherwise no
         metrics.
@@ -94,6 +96,7 @@ class EnsembleSearch:
       monitor: str, the value by which networks stop and keep their best
         weights, the ensemble is selected, and trials are compared: `val_loss`,
         or a metric of the search such as `val_auc`, which each model needs.
+        None for `val_loss`.
       mode: "min" or "max", as in `keras.callbacks.EarlyStopping`; required
         where `monitor` is not `val_loss`.
       directory: path, the folder of the search. None for a temporary folder,
@@ -116,7 +119,9 @@ class EnsembleSearch:
     Raises:
       ValueError: `models` is empty, a name in `models` cannot be the name of a
         folder, `monitor`, `mode` or `seed` is out of range, `combine` is not
-        registered, or the backend of Keras is not TensorFlow.
+        registered, the backend of Keras is not TensorFlow, or `directory`
+        cannot be read or records a loss, metric, optimizer or `combine` of the
+        program that is missing in the arguments.
       TypeError: `models` is no dict or list of functions, a function requires
         two arguments, `seed` is not an integer, or `sampler` or `combine` is no
         function.
@@ -126,11 +131,25 @@ class EnsembleSearch:
     runtime.grow_gpu_memory()
     arguments_lib.check_backend()
     self._models = arguments_lib.read_models(models)
+    # Resolved once, because the program may change its working directory.
+    self._path = arguments_lib.absolute_path(directory)
     self._arguments = models_lib.CompileArguments(
-        "adam" if optimizer is None else optimizer, loss, metrics, loss_weights)
+        optimizer, loss, metrics, loss_weights)
+    recorded = self._read_recorded() if loss is None else None
+    if recorded is not None:
+      self._arguments = models_lib.compile_arguments_from_json(
+          self._path, recorded["arguments"], self._arguments._asdict())
+      if monitor is None:
+        monitor, mode = recorded["monitor"]
+      if combine is None:
+        combine = combining.registered_function(recorded["combine"])
+    elif optimizer is None:
+      self._arguments = self._arguments._replace(optimizer="adam")
     # Of the ensemble; None before they are known.
-    self._judged_by: Any = None if loss is None else self._arguments
-    self._monitor = arguments_lib.read_monitor(monitor, mode)
+    self._judged_by: Any = (
+        None if self._arguments.loss is None else self._arguments)
+    self._monitor = arguments_lib.read_monitor(
+        "val_loss" if monitor is None else monitor, mode)
     self._seed = checks.check_count("seed", seed, 0, 2**31, or_none=True)
     proposals.check_sampler(sampler)
     self._sampler = sampler
@@ -138,50 +157,12 @@ class EnsembleSearch:
     self._combine = combine
     self._built: Any = None  # The selected ensemble, and its model.
     self._temporary: Any = None  # Removed with the search.
-    # Resolved once, because the program may change its working directory.
-    self._path = arguments_lib.absolute_path(directory)
 
-  @classmethod
-  @interrupts.errors_in_one_line()
-  def load(cls, directory: Any, models: arguments_lib.Models, loss: Any = None,
-           metrics: Any = None, optimizer: Any = None, sampler: Any = None,
-           combine: Any = None) -> "EnsembleSearch":
-    """Returns the search of a directory, for use in another program.
-
-    Args:
-      directory: path, the folder of the search, with `monitor` and the seed.
-      models: the functions of the search.
-      loss: the loss of the search. None for a loss of Keras, which `directory`
-        records.
-      metrics: as for `loss`.
-      optimizer: as for `loss`.
-      sampler: as in `EnsembleSearch`.
-      combine: the function of the search. None for the function that Keras has
-        registered under the name that `directory` records.
-
-    Raises:
-      ValueError: `directory` holds no search, or the search has a custom loss,
-        metric, optimizer or `combine` that is missing in the arguments.
-    """
-    runtime.grow_gpu_memory()
-    path = arguments_lib.absolute_path(directory)
-    content = None if path is None else files.Directory(path).read()
-    if path is None or content is None:
-      raise ValueError(f"directory={path!r} has no search of EnsembleSearch: "
-                       "expected the directory of a search that was trained.")
-    arguments = models_lib.compile_arguments_from_json(
-        path, content["arguments"], {
-            "loss": loss, "metrics": metrics, "optimizer": optimizer})
-    for text in () if loss is None else arguments_lib.list_differences(
-        {"loss": content["digests"]["loss"]},
-        {"loss": identity.digest_argument(loss)}):
-      log.warning("%s. Using the loss given to load().", text)
-    if combine is None:
-      combine = combining.registered_function(content["combine"])
-    return cls(models, arguments.loss, arguments.metrics, arguments.optimizer,
-               arguments.loss_weights, directory=path, seed=content["seed"],
-               sampler=sampler, combine=combine, **dict(zip(
-                   ("monitor", "mode"), content["monitor"])))
+  def _read_recorded(self):
+    """Returns what the directory has, if it records a loss; or None."""
+    content = None if self._path is None else files.Directory(self._path).read()
+    return None if content is None or (
+        content["arguments"]["loss"] == {"keras": None}) else content
 
   @interrupts.in_one_line("Stopped. All training so far is saved: call fit "
                           "again to resume.")
@@ -469,27 +450,7 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    return [ensemble_model.EnsembleMember(
-        name, weight, networks[0].model if len(networks) == 1 else
-        self._build_ensemble(networks))
-            for name, weight, networks in self._build_networks()]
-
-  def _build_networks(self):
-    """Yields the name and the weight of each member, and its networks."""
-    directory, content, _, samples_of_x = self._read()
-    store = candidates_lib.CandidateStore(directory)
-    for weight, keys in store.members(self._read_ensemble()):
-      if weight:
-        yield keys[0].member, weight, [ensemble_model.EnsembleMember(
-            key.name, 1 / len(keys), self._build_network(
-                key, directory, content, samples_of_x)) for key in keys]
-
-  def _build_ensemble(self, members):
-    """Returns the model of an ensemble of members."""
-    _, content, layout, samples_of_x = self._read()
-    return ensemble_model.ensemble(
-        members, layout, self._judged_by, content["outputs"], samples_of_x[0],
-        self._combine)
+    return self._read_trained().build_members()
 
   def network(self, name: str) -> Any:
     """Returns a trained network as a `keras.Model`, in the ensemble or not.
@@ -502,34 +463,7 @@ class EnsembleSearch:
       ValueError: no network that has ended has this `name`, or the function of
         the network now returns a different model.
     """
-    directory, content, _, samples_of_x = self._read()
-    keys = {key.name: key for candidate in candidates_lib.CandidateStore(
-        directory) for key in candidate.keys()}
-    records = {known: record for known, key in keys.items() if (
-        record := directory.folder(key).read_record()) is not None}
-    if name in records and records[name].error:
-      raise ValueError(f"name={name!r}: this network failed: "
-                       f"{records[name].error}. Its traceback is in "
-                       f"{str(directory.folder(keys[name]).path)!r}.")
-    ended = [known for known in records
-             if directory.folder(keys[known]).predicted_record() is not None]
-    if name not in ended:
-      advice = " The mean of folds is in search.members." * (
-          name in [key.member for key in keys.values()])
-      raise ValueError(f"name={name!r}: expected the name of a finished "
-                       f"network: {', '.join(map(repr, ended))}.{advice}")
-    return self._build_network(keys[name], directory, content, samples_of_x)
-
-  def _build_network(self, key, directory, content, samples_of_x):
-    """Returns a network, rebuilt by its function, with the trained weights."""
-    if key.function not in self._models:
-      raise ValueError(f"{key.name!r} needs the function {key.function!r}, which "
-                       "is not in models: give this function, too.")
-    candidate = candidates_lib.CandidateStore(directory).get(key.member)
-    return ensemble_model.build_member(network_lib.NetworkTask(
-        key, self._models[key.function], self._judged_by, content["seed"],
-        hyperparameters=candidate.hyperparameters), samples_of_x[key.fold],
-                                       directory.folder(key))
+    return self._read_trained().build_network(name)
 
   @property
   def model(self) -> Any:
@@ -542,13 +476,10 @@ class EnsembleSearch:
       ValueError: no ensemble exists yet, or a function in `models` now returns
         a different model.
     """
-    selected = self._read_ensemble()
+    trained = self._read_trained()
+    selected = trained.read_ensemble()
     if self._built is None or self._built[0] != selected:
-      members = self.members if self._combine is None else [
-          network._replace(weight=weight * network.weight)
-          for _, weight, networks in self._build_networks()
-          for network in networks]
-      model = self._build_ensemble(members)
+      model = trained.build_model()
       # Keras builds the optimizer of a model that it loads, and warns if the
       # file is of an optimizer that was not built.
       model.optimizer.build(model.trainable_variables)
@@ -565,36 +496,17 @@ class EnsembleSearch:
     Raises:
       ValueError: no ensemble exists yet.
     """
-    self._read_ensemble()
-    directory, content, *_ = self._read()
-    return combining.read_held_out(directory, content, self._combine)
+    return self._read_trained().held_out()
 
-  def _read_ensemble(self):
-    """Returns the content of ensemble.json, if `combine` is the same."""
-    directory, content, *_ = self._read()
-    if directory.read_ensemble() is None:
-      with directory.locked():
-        judge_lib.select_again(
-            directory, content, self._judged_by, self._combine)
-    combining.check_recorded(directory, self._combine)
-    return directory.read_ensemble()
-
-  def _read(self):
-    """Returns what models are built by.
-
-    These are the directory, the content of search.json, the layout of x and a
-    few rows of each fold.
-    """
-    forks.check_process()
-    directory = files.Directory(self._trained_path())
-    content = directory.read()
-    if self._judged_by is None:
-      self._judged_by = models_lib.compile_arguments_from_json(
-          self._path, content["judge"], {
-              "optimizer": self._arguments.optimizer})
-    return directory, content, *samples.read_x(directory, content)
+  def _read_trained(self):
+    trained = trained_lib.TrainedSearch(
+        files.Directory(self._trained_path()), self._models, self._arguments,
+        self._judged_by, self._combine)
+    self._judged_by = trained.judged_by
+    return trained
 
   def _trained_path(self):
     if self._path is None or files.Directory(self._path).read() is None:
-      raise ValueError("Nothing was trained yet: call fit(x, y).")
+      where = "" if self._path is None else f" in directory={self._path!r}"
+      raise ValueError(f"Nothing was trained yet{where}: call fit(x, y).")
     return self._path

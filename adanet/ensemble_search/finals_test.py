@@ -137,7 +137,7 @@ class FinalsTest(parameterized.TestCase):
 
   def test_values(self):
     """The finalists and the ensemble are compared on all rows."""
-    search = ensemble_search.EnsembleSearch.load(self.folder, BOTH)
+    search = ensemble_search.EnsembleSearch(BOTH, directory=self.folder)
     history = search.history
     self.assertEqual(self.search.history, history)
     best = _best(search, 2)
@@ -460,7 +460,7 @@ class MistakesTest(parameterized.TestCase):
     for name, content in contents.items():
       pathlib.Path(folder, name).write_text(json.dumps(content))
     for use in (lambda: fitted(folder), lambda: (
-        ensemble_search.EnsembleSearch.load(folder, FUNCTIONS, "mse"))):
+        ensemble_search.EnsembleSearch(FUNCTIONS, "mse", directory=folder))):
       with self.assertRaisesRegex(
           ValueError, f"^directory='{folder}' .*earlier version") as context:
         use()

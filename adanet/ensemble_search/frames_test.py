@@ -248,7 +248,7 @@ class FitTest(parameterized.TestCase):
     served = tf.saved_model.load(path)
     np.testing.assert_allclose(
         predicted, served.serve(adanet.columns(_FRAME)), 1e-5)
-    again = adanet.EnsembleSearch.load(self._folder, models)
+    again = adanet.EnsembleSearch(models, directory=self._folder)
     np.testing.assert_array_equal(
         predicted, again.model.predict(_ARRAYS, verbose=0))
     frame = _FRAME.reset_index(drop=True)

@@ -370,7 +370,7 @@ class LiveCasesTest(parameterized.TestCase):
         "directory": folder}).model.predict(_X, verbose=0)
     scale.adapt(9 * _X)
     before = [np.array(value) for value in scale.get_weights()]
-    search = ensemble_search.EnsembleSearch.load(folder, {"a": make})
+    search = ensemble_search.EnsembleSearch({"a": make}, directory=folder)
     for model in (search.model, search.network("a"), search.members[0].model):
       np.testing.assert_allclose(
           expected, model.predict(_X, verbose=0), rtol=1e-5)
@@ -391,7 +391,7 @@ class LiveCasesTest(parameterized.TestCase):
     self._fit(OfUser, "mse", _X, _Y, search={"directory": folder})
     scale.adapt(5 * _X)
     before = [np.array(value) for value in scale.get_weights()]
-    search = ensemble_search.EnsembleSearch.load(folder, {"a": OfUser})
+    search = ensemble_search.EnsembleSearch({"a": OfUser}, directory=folder)
     with self.assertRaisesRegex(
         ValueError, "the layer normalization.* outside of the function has oth"):
       print(search.model)
@@ -714,17 +714,13 @@ make = lambda: keras.Sequential([
       self._fit(make, loss, _X, _Y, search={
           "metrics": metrics, "directory": folder})
       load = lambda folder=folder, make=make: (
-          ensemble_search.EnsembleSearch.load(folder, {"a": make}).model.
+          ensemble_search.EnsembleSearch({"a": make}, directory=folder).model.
           evaluate(_X, _Y, verbose=0, return_dict=True))
       if expected is None:
         with self.assertRaisesRegex(ValueError, "^metrics=None: .* has own, "):
           load()
       else:
         self.assertEqual(expected, sorted(load()))
-    with self.assertLogs("absl", "WARNING") as logs:
-      ensemble_search.EnsembleSearch.load(
-          folder, {"a": _dense()}, "mae", ["mae"])
-    self.assertIn("loss: 'mse' before, 'mae' now. Using the loss given to load()", logs.output[0])
 
   def test_compiled_metric_of_a_user(self):
 

@@ -235,9 +235,10 @@ class _EnsembleEstimator(base.BaseEstimator):
         raise AttributeError(
             f"search_: {self.directory_!r} has no search here, and a pickle "
             "has model_ alone: give directory before fit, and keep the folder.")
-      self._search = ensemble_search.EnsembleSearch.load(
-          self.directory_, self.models, self.loss, self.metrics, self.optimizer,
-          self.sampler, self.combine)
+      parameters = {name: getattr(self, name) for name in inspect.signature(
+          ensemble_search.EnsembleSearch).parameters}
+      parameters["directory"] = self.directory_
+      self._search = ensemble_search.EnsembleSearch(**parameters)
     return self._search
 
   def _predict_outputs(self, X):

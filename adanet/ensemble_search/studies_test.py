@@ -294,8 +294,8 @@ class StudiesTest(parameterized.TestCase):
     path = pathlib.Path(self.folder, "studies", "m-0.pickle")
     marker = os.path.join(self.create_tempdir().full_path, "was run")
     path.write_bytes(cloudpickle.dumps(_Runs(marker)))
-    search = ensemble_search.EnsembleSearch.load(
-        self.folder, {"m": maker(bowl)})
+    search = ensemble_search.EnsembleSearch(
+        {"m": maker(bowl)}, directory=self.folder)
     search.model.predict(X, verbose=0)
     search.study("m")
     str(search.history)
@@ -353,7 +353,7 @@ class StudiesTest(parameterized.TestCase):
     self.assertEqual(params, [
         network.hyperparameters for network in search.history.networks])
     self.assertEqual(params, self._params(
-        ensemble_search.EnsembleSearch.load(self.folder, {"m": make})))
+        ensemble_search.EnsembleSearch({"m": make}, directory=self.folder)))
     search.fit(X, X, epochs=1, verbose=0, trials=1, iterations=2)
     self.assertLen(search.study("m").trials, 4)
 

@@ -85,7 +85,8 @@ class TrialsTest(parameterized.TestCase):
     return folder
 
   def _load(self, models=None):
-    return ensemble_search.EnsembleSearch.load(self.folder, models or MODELS)
+    return ensemble_search.EnsembleSearch(
+        models or MODELS, directory=self.folder)
 
   @level.gate
   def test_layers_outside_of_the_function(self):
