@@ -27,6 +27,7 @@ from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network
 from adanet.ensemble_search import records
+from adanet.ensemble_search import search_run
 from adanet.ensemble_search import steps as steps_lib
 from adanet.testing import engines
 from adanet.testing import level
@@ -538,7 +539,7 @@ class EngineTest(parameterized.TestCase):
     folder = self._copy()
     os.remove(os.path.join(folder, "ensemble.json"))
     search = ensemble_search.EnsembleSearch(MODELS, directory=folder)
-    with mock.patch.object(ensemble_search.judge_lib, "_MAX_CANDIDATES", 1):
+    with mock.patch.object(search_run.judge_lib, "_MAX_CANDIDATES", 1):
       member, = search.members
     self.assertEqual([(member.name, 1.), ("small", 0.)], [
         (row["name"], row["weight"]) for row in search.history.rows()[1:]])

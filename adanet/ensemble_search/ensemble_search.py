@@ -2,43 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `arrays` and `data` read and divide x, `engine` has
-networks train, `network` takes batches of `rows` to the model's own training
-step (`rows.Steps`), and `ensemble_model` selects the networks and builds
-`search.model`. `proposals` says what trains in an iteration, and `preflight`
-finds what does not fit before the first step.
+The path of the data: `arrays`, `frames` and `batches` read x, and `data`
+divides x into `rows`. A call of `fit` is a `search_run`: `proposals` says what
+trains, and `preflight` finds what does not fit. `engine` has networks train, in
+threads or by `workers`: `network` takes batches to the model's own training
+step, by `steps`. `judge` selects the ensemble by held-out rows, and `trained`
+builds `search.model` of what the directory has (`files`, `candidates`).
 """
 
-import contextlib
-import itertools
-import random
 from typing import Any, TYPE_CHECKING
 
-from adanet import checks
 from adanet import forks
 from adanet import interrupts
-from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
-from adanet.ensemble_search import arrays
-from adanet.ensemble_search import candidates as candidates_lib
-from adanet.ensemble_search import changes
 from adanet.ensemble_search import combining
-from adanet.ensemble_search import data as data_lib
-from adanet.ensemble_search import display as display_lib
-from adanet.ensemble_search import engine as engine_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
-from adanet.ensemble_search import identity
-from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
-from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import preflight
 from adanet.ensemble_search import proposals
-from adanet.ensemble_search import records
-from adanet.ensemble_search import samples
+from adanet.ensemble_search import search_run
+from adanet.ensemble_search import settings as settings_lib
 from adanet.ensemble_search import trained as trained_lib
-from adanet.ensemble_search import workers
 from adanet.tf_compat import runtime
 
 
@@ -130,31 +115,27 @@ class EnsembleSearch:
     forks.check_process()
     runtime.grow_gpu_memory()
     arguments_lib.check_backend()
-    self._models = arguments_lib.read_models(models)
+    functions = arguments_lib.read_models(models)
     # Resolved once, because the program may change its working directory.
     self._path = arguments_lib.absolute_path(directory)
-    self._arguments = models_lib.CompileArguments(
+    arguments = models_lib.CompileArguments(
         optimizer, loss, metrics, loss_weights)
     recorded = self._read_recorded() if loss is None else None
     if recorded is not None:
-      self._arguments = models_lib.compile_arguments_from_json(
-          self._path, recorded["arguments"], self._arguments._asdict())
+      arguments = models_lib.compile_arguments_from_json(
+          self._path, recorded["arguments"], arguments._asdict())
       if monitor is None:
         monitor, mode = recorded["monitor"]
       if combine is None:
         combine = combining.registered_function(recorded["combine"])
     elif optimizer is None:
-      self._arguments = self._arguments._replace(optimizer="adam")
+      arguments = arguments._replace(optimizer="adam")
+    self._settings = settings_lib.SearchSettings(
+        functions, arguments, arguments_lib.read_monitor(
+            "val_loss" if monitor is None else monitor, mode), seed, sampler,
+        combine)
     # Of the ensemble; None before they are known.
-    self._judged_by: Any = (
-        None if self._arguments.loss is None else self._arguments)
-    self._monitor = arguments_lib.read_monitor(
-        "val_loss" if monitor is None else monitor, mode)
-    self._seed = checks.check_count("seed", seed, 0, 2**31, or_none=True)
-    proposals.check_sampler(sampler)
-    self._sampler = sampler
-    combining.check_combine(combine)
-    self._combine = combine
+    self._judged_by: Any = None if arguments.loss is None else arguments
     self._built: Any = None  # The selected ensemble, and its model.
     self._temporary: Any = None  # Removed with the search.
 
@@ -177,18 +158,16 @@ class EnsembleSearch:
           verbose: Any = "auto") -> "EnsembleSearch":
     """Trains all models and selects the ensemble.
 
-    A later call continues the search in `directory`: the call trains additional
-    `iterations` and functions that `models` has more than before, and resumes
-    after Ctrl-C. The data and `batch_size` must be the same as before. Where a
-    network fails, the others go on, and the next call trains it again.
+    A later call continues the search in `directory`, with the same data and
+    `batch_size`: the call trains additional `iterations` and new functions of
+    `models`, resumes after Ctrl-C, and trains failed networks again.
 
     The data:
       x: the inputs: an array, a nested structure of arrays, or a data frame. A
-        frame of numbers alone is one array; any other frame is the dict of its
-        columns that `adanet.columns` returns, which serves the model, too. Or a
-        `tf.data.Dataset` of the batches `(x, y)` or `(x, y, sample_weight)` of
-        one epoch, a `keras.utils.PyDataset`, or a function that returns any of
-        these or a generator.
+        frame with text is the dict of its columns that `adanet.columns`
+        returns. Or a `tf.data.Dataset` of the batches `(x, y)` or
+        `(x, y, sample_weight)` of one epoch, a `keras.utils.PyDataset`, or a
+        function that returns any of these or a generator.
       y: the labels: numbers, in the same kinds of structures as `x`. None where
         `x` contains the labels.
       validation_data: tuple `(x, y)` or `(x, y, sample_weight)` of held-out
@@ -196,44 +175,43 @@ class EnsembleSearch:
       validation_split: float between 0 and 1, the fraction of the rows to hold
         out where `validation_data` is None. `seed` picks the rows at random;
         Keras takes the last rows, which are whole classes of sorted data.
-      folds: int, the number of parts to divide the rows of arrays into, with
-        equally many rows of a class in each part. Each function then trains one
-        network per part on the remaining rows, with the part as held-out data.
-        Functions are compared on all rows. A member of the ensemble is the mean
-        of the networks of a function. Or pairs of arrays with the numbers of
-        rows that train and of held-out rows, as the splitters of scikit-learn
-        give them: `folds=GroupKFold(5).split(x, y, groups)`. A row that no pair
-        holds out does not count, and a row that two pairs hold out counts
-        twice. `validation_split` is ignored. None for a single held-out part.
+      folds: int, the number of parts of the rows, with equally many rows of a
+        class in each. A function trains a network per part on the other rows,
+        and is compared by all rows. A member of the ensemble is the mean of the
+        networks of a function. Or pairs of arrays with the numbers of the rows
+        that train and of held-out rows, as `GroupKFold(5).split(x, y, groups)`
+        of scikit-learn gives them. None for a single held-out part.
       sample_weight: array, the weight of each row in the loss, also of held-out
         rows; or a structure of arrays like `y`.
-      class_weight: dict from class to weight, for models with one output. The
-        weights also apply to the loss of held-out rows without sample weights.
+      class_weight: dict from class to weight, for models with one output; also
+        of held-out rows without sample weights.
+      batch_size: int, the rows of a step. Ignored for a dataset.
 
     How a network trains:
-      batch_size: int, the rows of a step; the last step of an epoch may have
-        fewer. Ignored for a dataset.
-      epochs: int, the maximum number of epochs of a network.
+      epochs: int, the maximum number of epochs.
       patience: int, the number of epochs without improvement after which a
         network stops.
       callbacks: function that returns a list of new `keras.callbacks.Callback`
-        objects for a network. The function may take the network's name. Hooks
-        of batches are an error. None for no callbacks.
+        objects for a network, without hooks of batches. The function may take
+        the network's name.
 
     How much of the search now:
       iterations: int, how many times to train all models, over all calls. The
         ensemble is selected from the networks of all iterations; of more than
         64, from the 64 best.
       trials: int, how many trials of each function that takes a trial to
-        propose in an iteration, from the results of all earlier iterations; a
-        sampler may have fewer. None without such functions.
+        propose in an iteration, from the results of all earlier iterations.
+        None without such functions.
       enqueue: dict from a function to a list of dicts of hyperparameters, which
         the next new trials have, once: `{"dense": [{"width_0": 64}]}`.
-      max_members: int, the maximum number of networks (with folds: functions)
-        in the ensemble, which bounds the cost of serving. None for no limit.
-      max_seconds: float, the maximum seconds that this call trains, or None. A
-        network that has not ended then is in the ensemble with its best epoch
-        so far, and the next call trains it on. Selecting may take 10 % more.
+      finalists: int. Each function or trial trains the first fold alone, and
+        the best `finalists` train the other folds after the last iteration. The
+        ensemble is selected from these. None to train all folds of each.
+      max_members: int, the maximum number of members of the ensemble, which
+        bounds the cost of serving. None for no limit.
+      max_seconds: float, the maximum seconds that this call trains. A network
+        that has not ended then is in the ensemble with its best epoch so far,
+        and the next call trains it on. Selecting may take 10 % more.
       executor: `concurrent.futures.Executor`, or Dask's `Client`, whose workers
         train the networks, with the same results. None for threads of this
         process.
@@ -246,150 +224,37 @@ class EnsembleSearch:
       This search.
 
     Raises:
-      ValueError: a count, `max_seconds` or `verbose` is out of range; `trials`
-        is missing, or no function takes a trial; `monitor` is no log of a
-        model; the data do not fit the models, the loss or the metrics; a
-        callback has hooks of batches; an argument cannot be sent to a worker;
-        the workers of `executor` are forks; `directory` holds a search with
-        other arguments or a function that has changed, or is in use; or all
-        networks of the first iteration failed.
-      TypeError: a count is not an integer, another number is not a number,
-        `callbacks` is no function, `executor` is no executor, or `x` or `y` has
-        an unsupported type.
+      ValueError: an argument is out of range or does not fit the others; the
+        data do not fit the models, the loss or the metrics; an argument cannot
+        be sent to a worker; `directory` is in use, or has a search with other
+        arguments or with a function that has changed; or all networks of the
+        first iteration failed.
+      TypeError: an argument has a wrong type.
       ModuleNotFoundError: a function takes a trial, and Optuna is missing.
       RuntimeError: the workers of `executor` died, and it starts no others.
-      KeyboardInterrupt: Ctrl-C, or SIGTERM without a handler of the program; all
-        training so far is saved. A program that does not catch
-        KeyboardInterrupt ends with one line and the exit status 130, or 143
-        after SIGTERM; the cell of a notebook ends with one line.
+      KeyboardInterrupt: Ctrl-C, or SIGTERM without a handler of the program. A
+        program that does not catch it ends with one line and the status 130, or
+        143 after SIGTERM.
     """
-    batch_size = checks.check_count("batch_size", batch_size)
-    epochs = checks.check_count("epochs", epochs)
-    patience = checks.check_count("patience", patience)
-    iterations = checks.check_count("iterations", iterations)
-    trials = checks.check_count("trials", trials, or_none=True)
-    finalists = checks.check_count("finalists", finalists, or_none=True)
-    max_members = checks.check_count("max_members", max_members, or_none=True)
-    parallel = checks.check_count("parallel", parallel, or_none=True)
-    folds = arguments_lib.check_folds(folds)
-    arguments_lib.check_limits(
-        max_seconds, verbose, executor, parallel, finalists, folds)
-    proposals.check_trials(trials, enqueue, self._models)
-    forks.check_process()
-    models_lib.check_scope(
-        "fit runs in", tf_compat.v2.distribute.get_strategy())
-    if executor is not None:
-      executor = forks.check_executor(executor)
-    models_lib.check_callbacks(callbacks)
-    stop = engine_lib.Stop(max_seconds)
+    data = settings_lib.FitData(
+        x, y, validation_data, validation_split, folds, sample_weight,
+        class_weight, batch_size)
+    training = settings_lib.FitTraining(epochs, patience, callbacks)
+    amount = settings_lib.FitAmount(
+        iterations, trials, enqueue, finalists, max_members, max_seconds,
+        executor, parallel, verbose)
+    amount.check(data, self._settings)
     if self._path is None:
       self._temporary = arguments_lib.TemporaryFolder()
       self._path = self._temporary.path
-    directory = files.Directory(self._path)
-    before = directory.read()
-    if self._seed is None:
-      self._seed = (random.SystemRandom().randrange(2**31) if before is None
-                    else before["seed"])
-    splits, digests = data_lib.split_data(
-        x, y, batch_size, validation_data, validation_split, sample_weight,
-        class_weight, folds, self._seed)
-    arguments_lib.check_finalists(finalists, len(splits))
-    monitor = self._monitor
-    digests.update(epochs=str(epochs), patience=str(patience), monitor=(
-        f"{monitor.name} ({monitor.mode})"), **{
-            name: identity.digest_argument(getattr(self._arguments, name))
-            for name in ("loss", "loss_weights", "optimizer")})
-    limits = judge_lib.Limits(
-        iterations, trials, finalists, max_members, self._combine)
-    example = network_lib.NetworkTask(
-        records.NetworkKey(0, 0, ""), None, self._arguments, self._seed,
-        callbacks, epochs, patience, monitor)
-    with directory.locked(), display_lib.display(
-        verbose, monitor.name) as display:
-      samples.remove_damaged(directory)
-      store = candidates_lib.CandidateStore(directory, repairs=True)
-      proposer = proposals.Proposer(
-          directory, store, self._models, example, len(splits), limits,
-          self._sampler, enqueue)
-      if before is not None:
-        arguments_lib.compare(self._path, before, self._seed, digests)
-      changes.check_functions(directory, store, proposer, splits)
-      display.begin(self._path, splits, len(self._models))
-      is_repeated = iterations * len(splits) > 1
-      preparation = preflight.Preflight(
-          splits, directory, store, self._models, self._arguments, self._combine,
-          executor is not None, is_repeated)
-      engine = engine_lib.SearchEngine(
-          splits, directory, stop, display.epoch, preparation.kept, is_repeated,
-          None if executor is None else lambda: workers.send(
-              directory, workers.SentSearch(
-                  self._models, example, splits[0].source,
-                  getattr(splits[0].held_out, "source", None),
-                  workers.settings(), workers.specs_of(splits[0].source)),
-              executor, preparation.signed), parallel)
-      self._train(proposer, preparation, engine, executor, display, lambda judge:
-                  self._write(directory, splits, digests, limits, proposer,
-                              before, judge, arrays.is_series(y)))
-      display.end(self.history, stop.is_set())
-    return self
-
-  def _train(self, proposer, preparation, engine, executor, display, write):
-    """Trains the networks that have not ended, and selects the ensemble."""
-    judge = None
-
-    def select():
-      if judge is not None:
-        proposer.judge_all(judge)
-        judge_lib.select_ensemble(
-            engine.directory, judge, proposer.shortlist(), engine.stop.is_late,
-            display.line)
-
+    run = search_run.SearchRun(
+        files.Directory(self._path), self._settings, data, training, amount)
     try:
-      for tasks in proposer.rounds():
-        if proposer.unfinished(tasks):
-          engine.prepare()
-        late = preparation.check(proposer.unfinished(tasks))
-        proposer.check_failures(tasks)
-        judge = judge or write(
-            preparation.make_judge(proposer.find_ended))
-        for key, record in itertools.chain(
-            late, proposer.failed(tasks), engine.train(preparation.copied(
-                proposer.unfinished(tasks)), executor)):
-          proposer.end(key, record, judge)
-          display.network(key, record)
-        proposer.check_failures(tasks)
-        select()
-        if engine.stop.is_set():
-          break
-    except BaseException:
-      with contextlib.suppress(Exception):
-        select()  # What has ended counts, whatever ended fit.
-      raise
-    if judge is None:
-      write(None)
-
-  def _write(self, directory, splits, digests, limits, proposer, before, judge,
-             is_series):
-    """Writes what the search is; returns the judge."""
-    if judge is not None:
-      judge_lib.check_recorded(
-          directory, proposer.store, self._models, judge, proposer.judged_by)
-      self._judged_by = judge.arguments
-    elif before is None:
-      raise ValueError("models: their functions have pruned all trials: expected "
-                       "a model of at least one.")
-    directory.write({
-        **(before or {}), "seed": self._seed, "digests": digests,
-        "models": list(self._models), "monitor": self._monitor,
-        "finalists": limits.finalists, "max_members": limits.max_members,
-        "combine": combining.registered_name(self._combine),
-        "is_series": is_series, "stops": proposer.stops,
-        "judged_by": proposer.judged_by,
-        "arguments": self._arguments.to_json(),
-        **samples.write(directory, splits),
-        **({} if judge is None else {
-            "judge": judge.arguments.to_json(), "outputs": judge.names})})
-    return judge
+      run.run()
+    finally:
+      if run.judge is not None:
+        self._judged_by = run.judge.arguments
+    return self
 
   if not TYPE_CHECKING:
 
@@ -500,8 +365,7 @@ class EnsembleSearch:
 
   def _read_trained(self):
     trained = trained_lib.TrainedSearch(
-        files.Directory(self._trained_path()), self._models, self._arguments,
-        self._judged_by, self._combine)
+        files.Directory(self._trained_path()), self._settings, self._judged_by)
     self._judged_by = trained.judged_by
     return trained
 

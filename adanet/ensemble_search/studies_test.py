@@ -15,6 +15,7 @@ from adanet.ensemble_search import candidates
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import search_run
 from adanet.ensemble_search import studies
 from adanet.testing import engines
 from adanet.testing import level
@@ -164,7 +165,7 @@ class StudiesTest(parameterized.TestCase):
       for owner, name, calls in level.first([
           (candidates.CandidateStore, "write", _TRIALS + 2),
           (files.Directory, "write_study", 2),
-          (ensemble_search.engine_lib.SearchEngine, "train", 2),
+          (search_run.engine_lib.SearchEngine, "train", 2),
           (network_lib.Network, "finish", _TRIALS + 2)])])
   def test_killed(self, sampler, value, owner, name, calls):
     method = getattr(owner, name)

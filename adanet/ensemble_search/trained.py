@@ -18,6 +18,7 @@ from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import samples
+from adanet.ensemble_search import settings as settings_lib
 
 
 class TrainedSearch:
@@ -27,28 +28,26 @@ class TrainedSearch:
     judged_by: `CompileArguments` of the ensemble.
   """
 
-  def __init__(self, directory: files.Directory, functions: dict[str, Any],
-               arguments: models_lib.CompileArguments,
-               judged_by: models_lib.CompileArguments | None, combine: Any):
+  def __init__(self, directory: files.Directory,
+               settings: settings_lib.SearchSettings,
+               judged_by: models_lib.CompileArguments | None):
     """Reads what the search is.
 
     Args:
       directory: `Directory` of a search that has trained.
-      functions: dict from a name to the function of a model.
-      arguments: `CompileArguments` of the program.
+      settings: `SearchSettings` of the program.
       judged_by: `CompileArguments` of the ensemble; None for those that the
         directory records.
-      combine: the function that combines networks; None for their mean.
     """
     forks.check_process()
     self._directory = directory
-    self._functions = functions
-    self._combine = combine
+    self._functions = settings.functions
+    self._combine = settings.combine
     self._content = directory.read() or {}
     self._store = candidates_lib.CandidateStore(directory)
     self.judged_by = judged_by or models_lib.compile_arguments_from_json(
         str(directory.path), self._content["judge"], {
-            "optimizer": arguments.optimizer})
+            "optimizer": settings.arguments.optimizer})
 
   @functools.cached_property
   def _sample(self):

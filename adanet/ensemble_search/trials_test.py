@@ -16,6 +16,7 @@ from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import files
 from adanet.ensemble_search import network as network_lib
+from adanet.ensemble_search import search_run
 from adanet.ensemble_search import studies
 from adanet.testing import engines
 from adanet.testing import level
@@ -202,7 +203,7 @@ class TrialsTest(parameterized.TestCase):
       search = fitted(folder, max_seconds=60, **fit)
     self.assertLen(search.history.members, 2)
     with mock.patch.object(
-        ensemble_search.judge_lib, "select_ensemble",
+        search_run.judge_lib, "select_ensemble",
         side_effect=_Killed), self.assertRaises(_Killed):
       fitted(folder, **fit)
     np.testing.assert_equal(*(_figures(fitted(path, **fit)) for path in (
