@@ -303,20 +303,6 @@ class FitTest(parameterized.TestCase):
     self._fit({"a": lambda: _make({"age": "int64", "weight": "float32"})},
               adanet.columns(_FRAME[["weight", "age"]]))
 
-  @parameterized.parameters(level.first(["", "a\nb"]))
-  def test_text_that_files_lose(self, text):
-    def make(**vocabulary):
-      lookup = L.StringLookup(**vocabulary)
-      if not vocabulary:
-        lookup.adapt(["a", text])
-      inputs = _inputs(city="string")
-      return keras.Model(inputs, L.Dense(1)(_float(lookup(inputs["city"]))))
-
-    with self.assertRaisesRegex(
-        ValueError, r"^models.* has the layer 'string_lookup.*vocabulary="):
-      self._fit({"a": make}, _FRAME[["city"]])
-    self._fit({"a": lambda: make(vocabulary=["a", text])}, _FRAME[["city"]])
-
   @parameterized.named_parameters(
       ("type", {"validation_data": (_FRAME.assign(city=1), _Y)}, ValueError,
        r"^validation_data\[0\]\['city'\] has the type int64, and x\['city'\] "),

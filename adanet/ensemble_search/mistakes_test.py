@@ -188,9 +188,6 @@ _MISTAKES = {
     "rows": ({}, {"y": _Y[:9]}, "x has 40 rows and y has 9"),
     "class_of_3": ({}, {"y": _Y + 1},
                    "loss or metrics cannot judge the outputs of models['a']"),
-    "class_that_trains": ({}, {
-        "y": np.where(np.arange(_ROWS) == 9, 3., _Y), "validation_data": (
-            _X, _Y)}, "models['a']: Received a label value of 3 "),
     "nan_in_y": ({"models": {"a": _make(1, None)}, "loss": "mse"},
                  {"y": _with(np.ones(_ROWS), np.nan)},
                  "y has NaN in 1 of 40 rows"),
@@ -325,9 +322,6 @@ _MORE = {
         name: _make(loss="mse", optimizer="adam", loss_weights=[weight])
         for name, weight in (("a", 1.), ("b", 2.))}}, {"y": np.eye(3)[_Y]},
                          "or with other loss_weights: give the loss"),
-    "batches_of_folds": ({"models": {"a": lambda: keras.Sequential([
-        keras.Input([4], 10), keras.layers.Dense(3, "softmax")])}}, {
-            "folds": 3, "batch_size": 10}, "models['a'] takes batches of 10"),
     "outer_again": ({"models": {"a": _of_layer(_OUTER)}}, {"iterations": 2},
                     "/outer/kernel, which the function did not"),
     "outer_in_folds": ({"models": {"a": _of_layer(_OUTER)}}, {"folds": 2},
@@ -336,23 +330,6 @@ _MORE = {
                     "models['a'] would train the variable sequential"),
     "outer_seeds": ({"models": {"a": WithOuterDropout}}, {"iterations": 2},
                     "of another call, and networks change it while they train"),
-    "infinity": ({}, {"x": _with(_X, np.inf)}, "x has infinity in 1 of 40"),
-    "nan": ({}, {"x": _with(_X, np.nan)}, "x has NaN in 1 of 40 rows"),
-    "nan_in_sparse": ({"models": {"a": lambda: keras.Sequential([
-        keras.Input([4], sparse=True), keras.layers.Dense(3, "softmax")])}}, {
-            "x": tf.sparse.from_dense(_with(_X, np.nan))},
-                      "x has NaN in 1 of 40 rows"),
-    "infinity_in_ragged": ({"models": {"a": lambda: keras.Sequential([
-        keras.Input([None], ragged=True), keras.layers.Lambda(
-            lambda x: tf.reduce_max(x, 1, keepdims=True),
-            output_shape=lambda shape: (shape[0], 1)),
-        keras.layers.Dense(3, "softmax")])}}, {
-            "x": tf.RaggedTensor.from_row_lengths(
-                _with(np.ones(60), np.inf), [1, 2] * 20)},
-                           "x has infinity in 1 of 40 rows"),
-    "nan_with_weights": ({}, {
-        "x": _with(_X, np.nan), "sample_weight": np.ones(_ROWS),
-        "validation_data": (_X, _Y)}, "x has NaN in 1 of 40 rows"),
 }
 
 
@@ -409,6 +386,15 @@ class MistakesTest(parameterized.TestCase):
           r"strategy of tf.distribute. Leave out strategy.scope\(\): adanet"):
         search.fit(_X, _Y)
     search.fit(_X, _Y, epochs=1, verbose=0)
+
+  def test_label_out_of_range(self):
+    """The first step says so; no network is selected."""
+    search = ensemble_search.EnsembleSearch({"a": _make()}, _SPARSE)
+    labels = np.where(np.arange(_ROWS) == 9, 3., _Y)
+    with self.assertRaisesRegex(
+        ValueError, "models.'a'. failed: InvalidArgumentError: Received a label"
+        " value of 3 which is outside the valid range"):
+      search.fit(_X, labels, validation_data=(_X, _Y), verbose=0)
 
   def test_without_keras_3(self):
     with mock.patch.object(tf_compat, "HAS_KERAS_3", False):

@@ -232,8 +232,8 @@ class NotFiniteTest(parameterized.TestCase):
     self.assertEqual(["good"], [member.name for member in search.members])
     self.folder = self.create_tempdir().full_path
     with self.assertRaisesRegex(
-        ValueError, f"^{expected}, and the loss of models.'bad'. is not finite"
-        ", as that of all other models: expected finite numbers. Leave these"):
+        ValueError, "^models.'bad'. failed: NaN in .* All 2 networks that "
+        "began have failed. Try a smaller learning rate, or look for NaN"):
       self._fit({"bad": make, "worse": make}, x, **fit)
 
   @parameterized.parameters(math.nan, math.inf, -1.)

@@ -103,7 +103,7 @@ class SearchRun:
         self._settings.functions, self._example, source,
         getattr(self._splits[0].held_out, "source", None), workers.settings(),
         workers.specs_of(source)), self._amount.executor,
-                        self._preflight.signed)
+                        self._preflight.signatures)
 
   def _train(self):
     """Trains the networks that have not ended, round by round."""
@@ -117,7 +117,7 @@ class SearchRun:
         self.judge = preflight.make_judge(proposer.find_ended)
         self._write()
       trained = self._engine.train(
-          preflight.copied(proposer.unfinished(tasks)), self._amount.executor)
+          preflight.tasks_to_train(proposer.unfinished(tasks)), self._amount.executor)
       for key, record in itertools.chain(
           late, proposer.failed(tasks), trained):
         proposer.end(key, record, self.judge)
