@@ -20,7 +20,6 @@ from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models as models_lib
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import samples
@@ -239,7 +238,7 @@ def record_values(directory: files.Directory,
 def _read_mean(directory, keys):
   """Returns the predictions of networks of some folds as those of a member."""
   parts = [directory.folder(key).predictions() for key in keys]
-  return network_lib.join_predictions(
+  return steps_lib.join_predictions(
       parts[0].structure, [part[1:] for part in parts])
 
 

@@ -439,24 +439,6 @@ class Network:
       self.record.ended = records.EPOCHS
 
   @devices.on_own_device
-  def logs_of(self, rows: rows_lib.Rows) -> dict[str, float]:
-    """Returns the logs of the first batch of rows; the model stays unchanged.
-
-    Returns a loss of 0 if a custom test_step is for other batches.
-    """
-    layout = rows.layout(self.check_size)._replace(size=self.check_size)
-    if layout[:2] != self.layouts[1][:2] and not steps_lib.is_of_keras(
-        self.model, "test_step"):
-      return {"loss": 0.}
-    steps = steps_lib.Steps(self.model, layout, layout, 0)
-    self.model.reset_metrics()
-    flat, numbers = rows.first_chunk(self.check_size)
-    with models.kept_states(self.model):
-      logs = self._call(steps.check, flat, np.resize(
-          numbers[0], self.check_size))
-    return steps.logs("test_step", logs)
-
-  @devices.on_own_device
   def sample(self) -> tuple[tuple, records.HeldOutPredictions]:
     """Returns the first held-out batch and the predictions for the batch."""
     flat, numbers = self._split.held_out.first_chunk(self.check_size)
@@ -469,7 +451,7 @@ class Network:
     parts = [self._call(self.steps.predict, flat, batch)
              for flat, numbers in chunks for batch in numbers]
     try:
-      return join_predictions(self.steps.outputs, parts)
+      return steps_lib.join_predictions(self.steps.outputs, parts)
     except ValueError as error:
       raise ValueError(
           f"{self.task.owner} returns outputs whose shapes differ from batch "
@@ -553,19 +535,3 @@ def _to_json(logs):
              if np.ndim(value) == 0 and not isinstance(value, str)}
   return numbers | {name: np.asarray(value).tolist()
                     for name, value in logs.items() if name not in numbers}
-
-
-def join_predictions(structure: Any, parts: list[tuple[list, list]]
-                    ) -> records.HeldOutPredictions:
-  """Joins the outputs and masks for consecutive parts of the rows."""
-  return records.HeldOutPredictions(structure, *(
-      [None if arrays[0] is None else np.concatenate(list(map(
-          _to_numpy, arrays))) for arrays in zip(*lists)]
-      for lists in zip(*parts)))
-
-
-def _to_numpy(tensor):
-  """Returns predictions as an array of NumPy's types, not of low precision."""
-  array = np.asarray(tensor)
-  return (array.astype("float32") if array.dtype.name in (
-      "bfloat16", "float16") else array)

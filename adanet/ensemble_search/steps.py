@@ -10,6 +10,7 @@ from whole arrays and from chunks of larger data.
 from typing import Any
 
 from adanet import tf_compat
+from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 import numpy as np
 
@@ -163,3 +164,19 @@ class Steps:
       mask_reader(output)
       masks.append(mask_reader.mask)
     return outputs, masks
+
+
+def join_predictions(structure: Any, parts: list[tuple[list, list]]
+                    ) -> records.HeldOutPredictions:
+  """Joins the outputs and masks for consecutive parts of the rows."""
+  return records.HeldOutPredictions(structure, *(
+      [None if arrays[0] is None else np.concatenate(list(map(
+          _to_numpy, arrays))) for arrays in zip(*lists)]
+      for lists in zip(*parts)))
+
+
+def _to_numpy(tensor):
+  """Returns predictions as an array of NumPy's types, not of low precision."""
+  array = np.asarray(tensor)
+  return (array.astype("float32") if array.dtype.name in (
+      "bfloat16", "float16") else array)
