@@ -18,7 +18,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import devices
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network
 from adanet.ensemble_search import records
@@ -260,7 +262,7 @@ class DevicesTest(parameterized.TestCase):
     task = network.NetworkTask(
         records.NetworkKey(0, 0, "line"), line,
         models.CompileArguments(loss="mse"), 3, None, 4, 2)
-    kept = network.KeptNetworks()
+    kept = kept_networks.KeptNetworks()
     ended_network = network.Network(task, data[0], _DEVICES[0])
     kept.add_ended("line", ended_network)
     self.assertIsNone(kept.borrow("line", task, data[0], _DEVICES[1]))
@@ -273,14 +275,14 @@ class DevicesTest(parameterized.TestCase):
     selected_rows = all_rows.select(np.arange(9, dtype=np.int32))
     tensors = {}
     for device in _DEVICES:
-      with rows.scope(device):
+      with devices.scope(device):
         tensors[device] = all_rows.tensors()
         self.assertIs(tensors[device], selected_rows.tensors())
       x, ragged_x, y = tensors[device]
       self.assertEqual(
           [device, "/device:CPU:0", device],
           [_name(tensor.device) for tensor in (x, ragged_x.flat_values, y)])
-    with rows.scope(_DEVICES[0]):
+    with devices.scope(_DEVICES[0]):
       self.assertIs(tensors[_DEVICES[0]], selected_rows.tensors())
 
   def test_jit_compile_is_left_to_keras_on_gpus(self):
@@ -304,7 +306,7 @@ class DevicesTest(parameterized.TestCase):
       ("abc", ["a", "b", "c"], 1, "b"))
   def test_least_loaded(self, names, used, first, expected):
     with mock.patch.object(runtime, "gpu_names", lambda: names):
-      self.assertEqual(expected, rows.least_loaded(used, first))
+      self.assertEqual(expected, devices.least_loaded(used, first))
 
 
 if __name__ == "__main__":
