@@ -1,6 +1,8 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Is it the same search? The one rule for every engine.
+"""Is it the same search? The rule of the Estimator, for each of its engines.
+
+`EnsembleSearch` compares live models instead: `ensemble_search.identity`.
 
 The fingerprint of a search has the texts of the arguments, such as the head,
 the names of the builders, and a graph of each subnetwork: the types of ops, the

@@ -16,6 +16,7 @@ import types
 from typing import Any
 import warnings
 
+from adanet import code_text
 from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
@@ -343,7 +344,7 @@ def _describe(part, places):
     return _describe_references(config["keras_history"], places)
   if kind == "__lambda__":
     code, *others = config.get("value") or config.values()
-    return "lambda " + _short_digest(repr(others) + _code_text(
+    return "lambda " + _short_digest(repr(others) + code_text.text_of_value(
         marshal.loads(base64.b64decode(code))))
   if kind == "DTypePolicy":
     return config["name"]
@@ -444,15 +445,6 @@ def _by_place(argument, places):
   return {places.get(name, name): part for name, part in argument.items()}
 
 
-def _code_text(code):
-  """Returns the text of a function's code; marshalled bytes differ by use."""
-  constants = [_code_text(value) if isinstance(value, types.CodeType) else (
-      sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value))
-               for value in code.co_consts]
-  return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars,
-               constants))
-
-
 def _short_digest(text):
   return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -466,4 +458,4 @@ def digest_code(function: Any) -> str:
   """Returns a digest of the code of a function; "" for other callables."""
   code = getattr(function, "__code__", None)
   return "" if code is None else hashlib.sha256(
-      _code_text(code).encode()).hexdigest()[:16]
+      code_text.text_of_value(code).encode()).hexdigest()[:16]

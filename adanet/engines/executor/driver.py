@@ -46,14 +46,13 @@ have nothing left to train, and are compared again.
 """
 
 import contextlib
-import functools
 import hashlib
 import itertools
 import time
-import types
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 import uuid
 
+from adanet import code_text
 from adanet import forks
 from adanet import log as logging
 from adanet.core import checkpoints
@@ -77,7 +76,6 @@ from adanet.training import recording
 from adanet.training import setup as setup_lib
 from adanet.training import trained as trained_lib
 from adanet.training import trainer
-import numpy as np
 
 
 def check_executor(executor: Any, config: Any) -> Any:
@@ -95,54 +93,15 @@ def check_executor(executor: Any, config: Any) -> Any:
   return executor
 
 
-def _text(value):
-  """Returns a text of a value, equal in another process that runs equal code.
-
-  A function counts with its code, defaults and closure, an object with its
-  attributes and the methods of its class.
-
-  Raises:
-    Exception: the value cannot be described.
-  """
-  if value is None or isinstance(value, (str, bytes, int, float, type)):
-    return repr(value)
-  if isinstance(value, np.ndarray):
-    # A view, because the array may be a file that is larger than the memory.
-    data = (repr(value.tolist()).encode() if value.dtype.hasobject
-            else np.ascontiguousarray(value).reshape(-1).view(np.uint8))
-    return f"{value.dtype}{value.shape}{hashlib.sha256(data).hexdigest()}"
-  parts = value
-  if isinstance(value, types.CodeType):
-    parts = value.co_code, value.co_names, value.co_consts
-  elif isinstance(value, types.FunctionType):
-    parts = (value.__qualname__, value.__code__, value.__defaults__,
-             value.__kwdefaults__,
-             [cell.cell_contents for cell in value.__closure__ or ()])
-  elif isinstance(value, types.MethodType):
-    parts = value.__func__, value.__self__
-  elif isinstance(value, functools.partial):
-    parts = value.func, value.args, value.keywords
-  elif isinstance(value, dict):
-    parts = list(value.items())
-  elif isinstance(value, (set, frozenset)):
-    return f"{{{', '.join(sorted(map(_text, value)))}}}"
-  elif not isinstance(value, (list, tuple)):
-    text = repr(value)  # May have an address, or leave out elements.
-    is_whole = " at 0x" not in text and "..." not in text
-    parts = [type(value), text if is_whole else vars(value), [
-        method for method in vars(type(value)).values()
-        if isinstance(method, types.FunctionType)]]
-  return f"({', '.join(map(_text, parts))})"
-
-
 def result_arguments(setup: setup_lib.SearchSetup) -> Dict[str, str]:
   """Returns the texts of what the results of parts depend on.
 
   A value that cannot be described has another text each time.
   """
   try:
-    text = _text((setup.rules.evaluator, setup.search.metric_fn,
-                  setup.search.adanet_loss_decay, setup.report_materializer))
+    text = code_text.text_of_value((
+        setup.rules.evaluator, setup.search.metric_fn,
+        setup.search.adanet_loss_decay, setup.report_materializer))
   except Exception:  # Of a user's object.  # pylint: disable=broad-except
     text = uuid.uuid4().hex
   return dict(fingerprint.of(setup.search).arguments,
