@@ -6,10 +6,11 @@ The threads of TensorFlow do not survive a fork. A process that was forked
 before TensorFlow has started, such as by a server of forks, can train.
 """
 
+from concurrent import futures
 import multiprocessing
 import os
 import sys
-from typing import Any
+from typing import Any, Iterable, Optional
 
 from adanet import messages
 from adanet.tf_compat import tensorflow_internals
@@ -87,14 +88,36 @@ def check_executor(executor: Any) -> Any:
   return executor
 
 
-def renew_executor(executor: Any) -> Any:
-  """Returns an executor of loky in place of a broken one; None for others.
+def renew_executor(executor: Any, error: BaseException) -> Optional[Any]:
+  """Returns an executor for further work after a worker died; None without.
 
-  A reusable executor of loky whose worker died has to be asked for anew.
+  A reusable executor of loky whose worker died has to be asked for anew. Other
+  executors are broken for good, or replace the worker.
   """
+  if not isinstance(error, futures.BrokenExecutor):
+    return executor
   kind = type(executor)
   if not hasattr(kind, "get_reusable_executor"):
     return None
   options = getattr(sys.modules[kind.__module__], "_executor_kwargs", None)
   return kind.get_reusable_executor(
       getattr(executor, "_max_workers", None), **options or {})[0]
+
+
+def describe_death(error: BaseException, names: Iterable[str],
+                   advice: str) -> str:
+  """Returns what to say of a worker that died, and ended the executor.
+
+  Args:
+    error: Exception of the executor.
+    names: names of what the workers trained.
+    advice: str, how to resume.
+  """
+  trained = messages.list_names(names)
+  when = f" while it trained {trained}" if trained else ""
+  broken = (" A pool whose worker died is broken for good."
+            if isinstance(error, futures.BrokenExecutor) else "")
+  return (
+      f"A worker of executor died{when}: {messages.one_line(error)}{broken} "
+      f"{advice} A program whose pool spawns processes needs "
+      "if __name__ == \"__main__\".")

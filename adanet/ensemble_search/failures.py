@@ -27,6 +27,10 @@ class NotFiniteError(ValueError):
   """A network has NaN or infinity; the message says where."""
 
 
+class OtherModelError(ValueError):
+  """A worker builds another model than the program, as all workers would."""
+
+
 def reading(chunks: Iterable) -> Iterator:
   """Yields chunks of a dataset, whose errors end `fit`."""
   try:
@@ -56,7 +60,8 @@ def record_failure(task: Any, folder: files.Folder, error: Exception,
     Exception: `error`, if `error` ends `fit`.
     OSError: the folder cannot be written.
   """
-  if getattr(error, "is_of_dataset", False) or _is_of_disk(error):
+  if isinstance(error, OtherModelError) or (
+      getattr(error, "is_of_dataset", False) or _is_of_disk(error)):
     raise error
   text = "".join(traceback.format_exception(error))
   reason = _describe(error, task.owner)

@@ -96,7 +96,7 @@ class _Losing(engines.Here):
     self.is_broken = False
 
   def submit(self, fn, *args):  # pylint: disable=arguments-differ
-    name = args[0].key.name if hasattr(args[0], "key") else None
+    name = args[-1].key.name if hasattr(args[-1], "key") else None
     if self.is_broken:
       raise self.error
     self.submitted.append(name)

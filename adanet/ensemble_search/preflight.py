@@ -26,6 +26,7 @@ from adanet.ensemble_search import model_checks
 from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
+from adanet.ensemble_search import signatures
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import studies
 from adanet.ensemble_search import workers
@@ -57,8 +58,7 @@ class Preflight:
       is_repeated: bool, whether a function makes several networks.
     """
     self.kept = kept_networks.KeptNetworks()
-    self.signatures: dict[
-        str, tuple[records.NetworkKey, workers.Signature]] = {}
+    self.signatures: workers.SignatureOfMaker = {}
     self._splits = splits
     self._directory = directory
     self._store = store
@@ -138,9 +138,9 @@ class Preflight:
     model_checks.check_floats(owner, predictions)
     self._check_losses(owner, network.model, example.batch, predictions)
     if self._has_executor:
-      self.signatures[task.key.maker] = task.key, workers.common_signature(
-          workers.sign(network.model, example.batch),
-          workers.sign(example.again, example.batch))
+      self.signatures[task.key.maker] = task.key, signatures.common_signature(
+          signatures.sign(network.model, example.batch),
+          signatures.sign(example.again, example.batch))
     if network.config is None:
       model_checks.check_rebuilt(example)
     if self._first is not None:

@@ -6,26 +6,23 @@ A search is sent by two files in its directory: `functions.pickle` has what the
 user's program has made, such as the functions of models with all that they
 refer to, and `data.pickle` has the arrays. A process reads each file once.
 
-A worker imports modules anew. What the program has changed in a module since,
-such as a layer that was adapted, is missing there, and no pickle can tell. So
-each worker compares the `Signature` of the model that it builds with the
-program's.
+A worker answers by a value, also about an error. So any error of a future is
+the executor's, which has lost the worker or the answer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent import futures
 import dataclasses
 import functools
 import gc
 import io
-import json
 import mmap
 import os
 import pickle
 import socket
-from typing import Any, NamedTuple
+import traceback
+from typing import Any
 import uuid
-import zlib
 
 from adanet import forks
 from adanet import messages
@@ -33,12 +30,12 @@ from adanet import tf_compat
 from adanet.ensemble_search import devices
 from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
-from adanet.ensemble_search import identity
 from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import signatures
 from adanet.tf_compat import runtime
 import cloudpickle
 import numpy as np
@@ -49,129 +46,10 @@ _DATA, _FUNCTIONS = "data.pickle", "functions.pickle"
 _MODULES = ("A worker imports modules anew, without what the program has "
             "changed in them")
 _kept = kept_networks.KeptNetworks()  # Of this process.
-# Pairs of what was sent and of a maker whose model this process has checked.
+# Pairs of a call of fit and of a maker whose model this process has checked.
 _checked: set[tuple[str, str]] = set()
-# Kinds of processors differ by less.
-_RELATIVE, _ABSOLUTE = 1e-3, 1e-5
-_FREQUENCY = 1.618  # Of a wave that tells one order of numbers from another.
-
-
-class SignedPart(NamedTuple):
-  """A config, a variable, a table, a log or an output of a model.
-
-  Attributes:
-    problem: str, what a message says of parts that differ.
-    exact: list of values that are equal in equal parts.
-    numbers: list of values that are about equal; empty if `exact` tells all.
-  """
-  problem: str
-  exact: list
-  numbers: list[float]
-
-  def equals(self, other: "SignedPart") -> bool:
-    return self.exact == other.exact and np.allclose(
-        self.numbers, other.numbers, _RELATIVE, _ABSOLUTE, equal_nan=True)
-
-
-# A few numbers of a new model, whose variables follow from a seed: the configs
-# of layers, model and optimizer, variables and lookup tables, and the logs and
-# outputs for some held-out rows. Without parts that two new models of a
-# function do not have in common.
-Signature = dict[str, SignedPart]
-
-
-def sign(model: Any, batch: tuple) -> Signature:
-  """Returns the signature of a new model, which is built and stays as new.
-
-  Args:
-    model: `keras.Model`, compiled.
-    batch: `(x, y, weights)` or the beginning, of held-out rows.
-  """
-  if not model.built:
-    model(batch[0])
-  layers = list(models.list_layers(model))
-  parts = {f"config {i}": _sign_config(name, owner) for i, (
-      name, owner) in enumerate([
-          *((f"layer {layer.name!r}", layer) for layer in layers),
-          ("model", model), ("optimizer", model.optimizer)])}
-  parts["count"] = SignedPart(
-      "it has another number of variables", [len(model.variables)], [])
-  trainable = set(map(id, model.trainable_variables))
-  values: list[tuple] = [(
-      variable.path.split("/")[-2:][0], keras.ops.convert_to_numpy(variable),
-      id(variable) in trainable) for variable in model.variables]
-  values += [(layer.name, np.array(layer.get_vocabulary(), str))
-             for layer in layers if hasattr(layer, "get_vocabulary")]
-  for i, (name, *value) in enumerate(values):
-    parts[f"value {i}"] = _sign_array(
-        f"the layer {name!r} has other values", *value)
-  for name, value in _results(model, batch).items():
-    if not isinstance(value, dict):
-      parts[f"result {name}"] = _sign_array(
-          f"{name} of held-out rows has other values", np.asarray(value))
-  return {name: part for name, part in parts.items() if part is not None}
-
-
-def _results(model, batch):
-  """Returns the logs and outputs for held-out rows; {} if a graph is needed."""
-  results = {}
-  weights = model.get_weights()  # A call in training may change any.
-  try:
-    with models.kept_states(model):
-      for kind, call in (
-          ("", lambda: keras.Model.predict_step(model, batch[:1])),
-          (" in training", lambda: model(batch[0], training=True))):
-        for i, output in enumerate(keras.tree.flatten(call())):
-          results[f"output {i + 1}{kind}"] = output
-    with models.kept_states(model):
-      model.reset_metrics()
-      results |= model.test_step(batch)
-  except Exception:  # Some steps need a graph.  # pylint: disable=broad-except
-    pass
-  finally:
-    model.set_weights(weights)
-  return results
-
-
-def _sign_config(name, owner):
-  """Returns the `SignedPart` of a config, or None for an object without."""
-  try:
-    with identity.without_warnings():
-      text = identity.config_text(json.loads(json.dumps(
-          owner and {"class_name": type(owner).__name__,
-                     "config": owner.get_config()},
-          default=keras.saving.serialize_keras_object)))
-  except Exception:  # Of a user's class.  # pylint: disable=broad-except
-    return None
-  return SignedPart(
-      f"the {name} has another config", [zlib.crc32(text.encode())], [])
-
-
-def _sign_array(problem, array, *exact):
-  exact = [*exact, list(array.shape)]
-  if array.dtype.kind not in "fV":  # bfloat16 is "V".
-    return SignedPart(problem, [*exact, zlib.crc32(np.ascontiguousarray(
-        array).tobytes())], [])
-  values = array.astype(np.float64).reshape(-1)
-  scale = 1 / max(1, values.size) ** .5
-  return SignedPart(problem, exact, [
-      float(values @ np.cos(_FREQUENCY * np.arange(values.size))) * scale,
-      float(np.linalg.norm(values)) * scale])
-
-
-def common_signature(signature: Signature, other: Signature) -> Signature:
-  """Returns what two new models of a function under one seed have in common.
-
-  A function may draw values that no seed fixes.
-  """
-  return {name: part for name, part in signature.items()
-          if name in other and part.equals(other[name])}
-
-
-def difference(expected: Signature, signature: Signature) -> str:
-  """Returns in words what differs from the model of the program, or ""."""
-  return next((part.problem for name, part in expected.items()
-               if name in signature and not part.equals(signature[name])), "")
+# By the maker, the key of a network, and the signature of the program's model.
+SignatureOfMaker = dict[str, tuple[records.NetworkKey, signatures.Signature]]
 
 
 def settings() -> dict[str, Any]:
@@ -187,7 +65,8 @@ def set_settings(values: dict[str, Any]) -> None:
       getattr(keras.config, f"set_{name}")(value)
 
 
-class SentSearch(NamedTuple):
+@dataclasses.dataclass
+class SentSearch:
   """What the program has made, and workers cannot make themselves.
 
   Attributes:
@@ -223,7 +102,8 @@ class SentSearch(NamedTuple):
         "x": self.source, "validation_data": self.held_out}
 
 
-class WorkerTask(NamedTuple):
+@dataclasses.dataclass
+class WorkerTask:
   """What an executor sends for a network: some hundred bytes.
 
   Attributes:
@@ -231,18 +111,39 @@ class WorkerTask(NamedTuple):
       with different GPUs.
     key: `NetworkKey`.
     directory: str, the folder of the search.
-    sent: str, see `SentFiles.name`.
+    fit_id: str, see `SentFiles`.
     hyperparameters, copies: see `NetworkTask`.
-    signed: the key of a network of the function or trial, and the `Signature`
-      of the model that the program has built for the network.
+    signed_key: the key of a network of the same function or trial.
+    signature: `Signature` of the model that the program built for `signed_key`.
   """
   number: int
   key: records.NetworkKey
   directory: str
-  sent: str
+  fit_id: str
   hyperparameters: dict[str, Any] | None
   copies: bool
-  signed: tuple[records.NetworkKey, Signature]
+  signed_key: records.NetworkKey
+  signature: signatures.Signature
+
+
+@dataclasses.dataclass
+class WorkerAnswer:
+  """What a worker returns.
+
+  Attributes:
+    record: `NetworkRecord`, or None.
+    error: Exception that ends `fit`, or None.
+    details: str, the traceback of the error.
+  """
+  record: records.NetworkRecord | None = None
+  error: Exception | None = None
+  details: str = ""
+
+  def result(self) -> records.NetworkRecord | None:
+    """Returns the record, or raises the error."""
+    if self.error is not None:
+      raise self.error from RuntimeError(f"in a worker:\n{self.details}")
+    return self.record
 
 
 def dumps(value: Any) -> bytes:
@@ -317,15 +218,15 @@ class SentFiles:
 
   Attributes:
     directory: `Directory` of the search.
-    name: str, another name for each call of `fit`.
+    fit_id: str, another text for each call of `fit`.
     check: future of `check_worker`, by one of the workers.
-    signed: dict from a maker to a key and a `Signature`, see `WorkerTask`.
+    signed: dict, to which the preflight adds each maker.
     has_data: bool, whether `data.pickle` is written.
   """
   directory: files.Directory
-  name: str
+  fit_id: str
   check: futures.Future
-  signed: dict[str, tuple[records.NetworkKey, Signature]]
+  signed: SignatureOfMaker
   has_data: bool = False
 
   def send_data(self, splits: list) -> None:
@@ -338,15 +239,13 @@ class SentFiles:
   def worker_task(self, number: int, task: network_lib.NetworkTask
                  ) -> WorkerTask:
     return WorkerTask(
-        number, task.key, str(self.directory.path), self.name,
-        task.hyperparameters, task.copies, self.signed[task.key.maker])
+        number, task.key, str(self.directory.path), self.fit_id,
+        task.hyperparameters, task.copies, *self.signed[task.key.maker])
 
 
 def send(directory: files.Directory, search: SentSearch, executor: Any,
-         signed: dict[str, tuple[records.NetworkKey, Signature]]) -> SentFiles:
+         signed: SignatureOfMaker) -> SentFiles:
   """Writes what workers cannot make, and has a worker read the file.
-
-  `signed` may be empty until networks train; see `SentFiles`.
 
   Raises:
     TypeError: `x` or `validation_data` is a dataset; or `executor` returns
@@ -362,23 +261,27 @@ def send(directory: files.Directory, search: SentSearch, executor: Any,
   try:
     _write(directory, _FUNCTIONS, search)
   except Exception as error:
-    for name, value in search.by_argument().items():
-      try:
-        _Pickler(io.BytesIO()).dump(value)
-      except Exception as cause:
-        raise ValueError(
-            f"{name} cannot be sent to a worker of executor: "
-            f"{messages.one_line(cause)} Make in the function what the "
-            "function refers to, such as locks, open files and datasets."
-        ) from cause
-    raise ValueError("The search cannot be sent to a worker of executor: "
-                     f"{messages.one_line(error)}") from error
-  name = uuid.uuid4().hex
+    name, cause = _find_unsendable(search) or ("The search", error)
+    raise ValueError(
+        f"{name} cannot be sent to a worker of executor: "
+        f"{messages.one_line(cause)} Make in the function what the function "
+        "refers to, such as locks, open files and datasets.") from cause
+  fit_id = uuid.uuid4().hex
   try:
-    check = submit(executor, check_worker, str(directory.path), name)
+    check = submit(executor, check_worker, str(directory.path), fit_id)
   except futures.BrokenExecutor as error:
     raise died(error) from error
-  return SentFiles(directory, name, check, signed)
+  return SentFiles(directory, fit_id, check, signed)
+
+
+def _find_unsendable(search):
+  """Returns the name of an argument that cannot be sent, and the error."""
+  for name, value in search.by_argument().items():
+    try:
+      dumps(value)
+    except Exception as error:  # pylint: disable=broad-except
+      return name, error
+  return None
 
 
 def _write(directory, name, value):
@@ -388,9 +291,9 @@ def _write(directory, name, value):
 
 
 @functools.lru_cache(maxsize=1)
-def _read_functions(directory, sent):
+def _read_functions(directory, fit_id):
   """Returns the `SentSearch` of a directory."""
-  del sent  # Another name for each call of fit.
+  del fit_id  # A key of the cache.
   path = os.path.join(directory, _FUNCTIONS)
   try:
     with open(path, "rb") as file:
@@ -410,9 +313,9 @@ def _read_functions(directory, sent):
 
 
 @functools.lru_cache(maxsize=1)
-def _read_data(directory, sent):
+def _read_data(directory, fit_id):
   """Returns the splits of a search, whose tensors this process has once."""
-  search = _read_functions(directory, sent)
+  search = _read_functions(directory, fit_id)
   with open(os.path.join(directory, _DATA), "rb") as file:
     splits = pickle.load(file)
   for split in splits:
@@ -428,13 +331,14 @@ def specs_of(source: Any) -> str:
       f"{spec.dtype.name} {spec.shape}" for spec in source.layout.specs)
 
 
-def submit(executor: Any, function: Any, *arguments: Any) -> futures.Future:
-  """Returns the future of a call by a worker.
+def submit(executor: Any, function: Callable[..., Any], *arguments: Any
+          ) -> futures.Future:
+  """Returns the future of a `WorkerAnswer`.
 
   Raises:
     TypeError: `executor` returns something else than a future.
   """
-  future = executor.submit(function, *arguments)
+  future = executor.submit(answer, function, *arguments)
   if not isinstance(future, futures.Future):
     raise TypeError(
         f"executor={messages.describe(executor)} returned "
@@ -444,11 +348,24 @@ def submit(executor: Any, function: Any, *arguments: Any) -> futures.Future:
   return future
 
 
-def check_worker(directory: str, sent: str) -> None:
+def answer(function: Callable[..., Any], *arguments: Any) -> WorkerAnswer:
+  """Calls a function in a worker."""
+  try:
+    return WorkerAnswer(function(*arguments))
+  except Exception as error:  # pylint: disable=broad-except
+    details = traceback.format_exc()
+    try:
+      pickle.loads(pickle.dumps(error))
+    except Exception:  # Of a user's class.  # pylint: disable=broad-except
+      error = RuntimeError(messages.with_type(error))
+    return WorkerAnswer(error=error.with_traceback(None), details=details)
+
+
+def check_worker(directory: str, fit_id: str) -> None:
   """Raises an error in a worker that cannot train; see `train_network`."""
   forks.check_process()
   runtime.grow_gpu_memory()
-  search = _read_functions(directory, sent)
+  search = _read_functions(directory, fit_id)
   set_settings(search.settings)
   specs = specs_of(search.source)
   if specs != search.specs:
@@ -470,48 +387,41 @@ def train_network(worker_task: WorkerTask) -> records.NetworkRecord | None:
     ValueError: the worker builds another model than the program.
     Exception: an error that all networks would have.
   """
-  path, sent = worker_task.directory, worker_task.sent
-  check_worker(path, sent)
-  search = _read_functions(path, sent)
-  task = search.task(worker_task.key, worker_task)
+  path, fit_id = worker_task.directory, worker_task.fit_id
+  check_worker(path, fit_id)
   directory = files.Directory(path)
-  folder = directory.folder(task.key)
+  folder = directory.folder(worker_task.key)
   record = folder.finished_record()
   if record is not None or directory.is_stopping():
     return record
-  if _has_failed_fold(directory, task.key):
+  if _has_failed_fold(directory, worker_task.key):
     return None
+  search = _read_functions(path, fit_id)
+  task = search.task(worker_task.key, worker_task)
   before = folder.predicted_record()
   if folder.read_record() is None:  # The program sees that the network began.
     folder.write_record(records.NetworkRecord())
-  splits = _read_data(path, sent)
-  key = (path, sent, task.key.maker)
-  split = splits[task.key.fold]
+  split = _read_data(path, fit_id)[task.key.fold]
   if split.source is not None:
     split = dataclasses.replace(split, source=split.source.begin_anew())
-  network, problem = None, ""
+  group = (path, fit_id, task.key.maker)
+  network = None
   try:
-    problem = _find_difference(worker_task, search, splits)
-    if not problem:
-      with devices.worker_device(worker_task.number) as device:
-        network = _kept.build(key, task, split, device)
-        network.begin(folder)
-        record = network.train(directory.is_stopping)
-        if record is None and directory.is_out_of_time():
-          return network.finish_early()
+    _check_model(worker_task, search)
+    with devices.worker_device(worker_task.number) as device:
+      network = _kept.build(group, task, split, device)
+      network.begin(folder)
+      record = network.train(directory.is_stopping)
+      if record is None and directory.is_out_of_time():
+        record = network.finish_early()
   except Exception as error:  # pylint: disable=broad-except
     record = failures.record_failure(task, folder, error, network, before)
     network = None
-  if problem:
-    raise ValueError(
-        f"{task.owner} makes another model in a worker than in the program: "
-        f"{problem}. {_MODULES}: make, adapt or load in the function, or in "
-        "its module, what the model needs.")
   if network is None:
     gc.collect()  # A model has cycles, and the next network needs its memory.
   # Another iteration may never come.
   elif record is not None and (task.key.folds > 1 or task.key.iteration):
-    _kept.add_ended(key, network)
+    _kept.add_ended(group, network)
   return record
 
 
@@ -522,21 +432,25 @@ def _has_failed_fold(directory, key):
   return any(record is not None and record.error for record in records)
 
 
-def _find_difference(worker_task, search, splits):
-  """Returns how the model differs from the program's, once a function."""
-  key, expected = worker_task.signed
-  if (worker_task.sent, key.maker) in _checked:
-    return ""
+def _check_model(worker_task, search):
+  """Raises an error if the model differs from the program's, once a function.
+  """
+  key = worker_task.signed_key
+  if (worker_task.fit_id, key.maker) in _checked:
+    return
   task = search.task(key, worker_task)
+  split = _read_data(worker_task.directory, worker_task.fit_id)[key.fold]
   with task.seeded():
     model = task.build_model()
-    signature = sign(model, rows_lib.first_batch(
-        splits[key.fold].held_out,
-        models.fixed_size(model) or rows_lib.CHECK_SIZE))
-  problem = difference(expected, signature)
-  if not problem:
-    _checked.add((worker_task.sent, key.maker))
-  return problem
+    signature = signatures.sign(model, rows_lib.first_batch(
+        split.held_out, models.fixed_size(model) or rows_lib.CHECK_SIZE))
+  problem = signatures.difference(worker_task.signature, signature)
+  if problem:
+    raise failures.OtherModelError(
+        f"{task.owner} makes another model in a worker than in the program: "
+        f"{problem}. {_MODULES}: make, adapt or load in the function, or in "
+        "its module, what the model needs.")
+  _checked.add((worker_task.fit_id, key.maker))
 
 
 def died(error: Exception, names: Iterable[str] = ()) -> RuntimeError:
@@ -544,12 +458,6 @@ def died(error: Exception, names: Iterable[str] = ()) -> RuntimeError:
 
   `names` has the networks that the workers trained.
   """
-  trained = messages.list_names(names)
-  when = f" while it trained {trained}" * bool(trained)
-  broken = (" A pool whose worker died is broken for good."
-            if isinstance(error, futures.BrokenExecutor) else "")
-  return RuntimeError(
-      f"A worker of executor died{when}: {messages.one_line(error)}{broken} All "
-      "training so far is in the directory: call fit again with another "
-      "executor to resume. A program whose pool spawns processes needs "
-      "if __name__ == \"__main__\".")
+  return RuntimeError(forks.describe_death(
+      error, names, "All training so far is in the directory: call fit again "
+      "with another executor to resume."))
