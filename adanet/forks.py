@@ -117,7 +117,7 @@ def describe_death(error: BaseException, names: Iterable[str],
   when = f" while it trained {trained}" if trained else ""
   broken = (" A pool whose worker died is broken for good."
             if isinstance(error, futures.BrokenExecutor) else "")
+  reason = messages.one_line(error).rstrip(".")
   return (
-      f"A worker of executor died{when}: {messages.one_line(error)}{broken} "
-      f"{advice} A program whose pool spawns processes needs "
-      "if __name__ == \"__main__\".")
+      f"A worker of executor died{when}: {reason}.{broken} {advice} A program "
+      "whose pool spawns processes needs if __name__ == \"__main__\".")

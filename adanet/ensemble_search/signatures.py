@@ -71,9 +71,6 @@ def sign(model: Any, batch: tuple) -> Signature:
     if hasattr(layer, "get_vocabulary"):
       signature.append(
           _sign_array(layer.name, np.array(layer.get_vocabulary(), str)))
-    elif hasattr(layer, "bin_boundaries"):
-      signature.append(_sign_array(
-          layer.name, np.array(layer.bin_boundaries, np.float64)))
   return [*signature, _sign_loss(model, batch)]
 
 

@@ -17,6 +17,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import signatures
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import workers
 from adanet.testing import engines
@@ -125,6 +126,13 @@ def _net():
   return keras.Sequential([L.Dense(1)])
 
 
+def _signature(layer, change, scale, batch):
+  model = keras.Sequential([keras.Input([2]), layer])
+  model.compile("adam", "mse")
+  change(layer, scale)
+  return signatures.sign(model, batch)
+
+
 class WorkersTest(parameterized.TestCase):
 
   def _fit(self, models=_net, loss="mse", executor=None, x=X, y=Y, **fit):
@@ -212,6 +220,23 @@ class WorkersTest(parameterized.TestCase):
         ValueError, f"the layer {module.words.name!r} has"):
       self._fit(module.looks_up, None, _Elsewhere(
           lambda: mock.patch.object(module, "words", there)), x=x)
+
+  @parameterized.named_parameters(
+      ("bins", lambda: L.Discretization(num_bins=3), lambda layer, scale:
+       layer.adapt(scale * np.arange(9.)), True),
+      ("frozen", lambda: L.Dense(2, kernel_initializer="zeros", trainable=False),
+       lambda layer, scale: layer.set_weights([
+           scale * np.eye(2), np.zeros(2)]), True),
+      ("trained", lambda: L.Dense(2, kernel_initializer="zeros"),
+       lambda layer, scale: layer.set_weights([
+           scale * np.eye(2), np.zeros(2)]), False))
+  def test_values_of_a_layer(self, make, change, is_signed):
+    batch = np.zeros([4, 2]), np.zeros([4, 2])
+    expected, same, other = (
+        _signature(make(), change, scale, batch) for scale in (1., 1., 2.))
+    self.assertEqual("", signatures.difference(expected, same))
+    self.assertEqual(is_signed, signatures.difference(
+        expected, other).startswith("the layer"))
 
   def test_batches_of_a_module_that_the_program_has_changed(self):
     module = self._users_module()

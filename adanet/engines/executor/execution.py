@@ -140,23 +140,9 @@ class Execution:
           part_lib.train, self._part_requests[part]._replace(
               num_losses=self._num_losses[part]))
     except Exception as error:  # pylint: disable=broad-except
-      self._break(error)
+      self._lose(part, error)
     else:
       self._pending[future] = part
-
-  def _break(self, error):
-    """Records that the executor refuses further work."""
-    workers = {part: self._workers(part) for part in self._part_requests}
-    ran = [f"{part_files.part_name(part)!r} on {', '.join(names)}"
-           for part, names in workers.items()
-           if names and not self._find_result(part)]
-    while_ = f" while it trained {'; '.join(ran)}" if ran else ""
-    self._error = self._error or ExecutorError(
-        f"iteration {self._number}: the executor takes no more work{while_} "
-        f"({type(error).__name__}: {error}). Call train again with a new one: "
-        "parts that are done are not trained again. If the same part is there "
-        "each time, see whether its builder needs more memory than there is")
-    self._error.__cause__ = self._error.__cause__ or error
 
   def _wait(self):
     """Waits a moment, and takes the parts that have ended or are done.
@@ -192,10 +178,6 @@ class Execution:
     """Handles the end of a part."""
     try:
       outcome = future.result()
-    except concurrent.futures.BrokenExecutor as error:
-      if not self._find_result(part):
-        self._break(error)
-      return
     except (Exception, concurrent.futures.CancelledError) as error:  # pylint: disable=broad-except
       self._lose(part, error)
       return
@@ -221,6 +203,12 @@ class Execution:
     """Submits a part again that ended without a result."""
     if self._find_result(part) or self._is_to_stop():
       return
+    if error is not None:
+      executor = forks.renew_executor(self._executor, error)
+      if executor is None:
+        self._break(error)
+        return
+      self._executor = executor
     self._num_losses[part] += 1
     name = part_files.part_name(part)
     why = f"{type(error).__name__}: {error}" if error else "its worker stopped"
@@ -235,6 +223,20 @@ class Execution:
         "Iteration %d: the executor lost the part %r (%s). It is started "
         "again.", self._number, name, why)
     self._submit(part)
+
+  def _break(self, error):
+    """Records that the executor is broken for good."""
+    workers = {part: self._workers(part) for part in self._part_requests}
+    trained = [f"{part_files.part_name(part)!r} on {', '.join(names)}"
+               for part, names in workers.items()
+               if names and not self._find_result(part)]
+    self._error = ExecutorError(
+        f"iteration {self._number}: " + forks.describe_death(
+            error, trained, "Call train again with another executor: parts "
+            "that are done are not trained again. If the same part is there "
+            "each time, see whether its builder needs more memory than there "
+            "is."))
+    self._error.__cause__ = error
 
   def _stop(self):
     """Asks running parts to save and to stop, and waits for these parts."""

@@ -255,8 +255,23 @@ class ExecutionTest(parameterized.TestCase):
         process.BrokenProcessPool("terminated abruptly")))
     self.assertRegex(
         self._error(execution.ExecutorError, executor),
-        r"takes no more work while it trained 'a' on \S+-\d+ .BrokenProcessPool"
-        ": terminated.*needs more memory")
+        r"\Aiteration 0: A worker of executor died while it trained 'a' on "
+        r"\S+-\d+: terminated abruptly.*broken for good.*needs more memory")
+
+  def test_a_reusable_executor(self):
+    """As that of loky, which has to be asked for anew."""
+
+    class Reusable(_Executor):
+
+      @classmethod
+      def get_reusable_executor(cls, unused_max_workers, **unused_options):
+        return renewed, False
+
+    renewed = Reusable(self._done)
+    executor = Reusable(self._raises(process.BrokenProcessPool("terminated")))
+    self._results(executor)
+    self.assertCountEqual("ab", executor.submitted)
+    self.assertCountEqual("ab", renewed.submitted)
 
   def test_error_stops_the_other_parts(self):
     trains = {"a": self._stopped,
