@@ -102,11 +102,9 @@ class SearchEngine:
       return iter(())
     if executor is not None:
       return self._train_on_executor(tasks, executor)
-    self._late_records = {
-        task.key: self.directory.folder(task.key).predicted_record()
-        for task in tasks}
-    return (self._train_in_threads if self.splits[0].source is None else
-            self._train_together)(tasks)
+    if self.splits[0].source is not None:
+      return self._train_together(tasks)
+    return self._train_in_threads(tasks)
 
   def _train_on_executor(self, tasks, executor):
     self._sent.send_data(self.splits)
@@ -153,11 +151,13 @@ class SearchEngine:
     task = next((task for task in waiting
                  if self.kept.may_train_on(device, task.key)), waiting[0])
     waiting.remove(task)
+    folder = self.directory.folder(task.key)
+    self._late_records[task.key] = folder.predicted_record()
     network = None
     try:
       network = self.kept.build(
           task.key.maker, task, self.splits[task.key.fold], device)
-      network.begin(self.directory.folder(task.key))
+      network.begin(folder)
       return [network]
     except Exception as error:  # pylint: disable=broad-except
       self._fail(task, error, network)

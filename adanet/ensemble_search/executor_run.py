@@ -114,7 +114,9 @@ class ExecutorRun:
       answer = future.result()
     except Exception as error:  # pylint: disable=broad-except
       return self._lose(key, error)
-    return answer.result()
+    if answer.error is not None:
+      raise answer.error from RuntimeError(f"In a worker:\n{answer.traceback}")
+    return answer.record
 
   def _lose(self, key, error):
     """Has a network trained again whose worker died.

@@ -85,13 +85,12 @@ def _is_of_disk(error):
 
 def _describe(error, owner):
   """Returns a line about an error, which is shown with the network's name."""
-  text = messages.one_line(error)
-  if not isinstance(error, NotFiniteError):
-    cause = error.__cause__
-    if cause is not None and text == f"{owner}: {messages.one_line(cause)}":
-      error = cause
-    elif text.startswith(owner):
-      return messages.shorten(text.removeprefix(owner).removeprefix(
-          " fails to make its model").removeprefix(":").strip(), _MAX_REASON)
+  text, cause = messages.one_line(error), error.__cause__
+  if cause is not None and text == f"{owner}: {messages.one_line(cause)}":
+    text = messages.with_type(cause)
+  elif text.startswith(owner):
+    text = text.removeprefix(owner).removeprefix(
+        " fails to make its model").removeprefix(":").strip()
+  elif not isinstance(error, NotFiniteError):
     text = messages.with_type(error)
   return messages.shorten(text, _MAX_REASON)

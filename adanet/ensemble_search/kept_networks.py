@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that a process keeps: built ahead, or ended, to lend their models.
+"""Networks that a process keeps for later.
 
 Tracing takes longer than training on few rows. So an ended network lends its
 traced model to the next network of the function, in another fold or iteration,
@@ -20,7 +20,7 @@ _MAX_PARAMETERS = 10**7
 
 
 class KeptNetworks:
-  """Networks that a process keeps: built ahead, or ended, to lend their models.
+  """Networks that were built ahead, or that have ended and lend their models.
 
   All of them together have a limited number of parameters.
   """

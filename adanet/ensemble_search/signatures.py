@@ -11,7 +11,6 @@ the constants of the user's code.
 
 import dataclasses
 import hashlib
-import json
 from typing import Any
 
 from adanet import tf_compat
@@ -43,8 +42,8 @@ class SignedPart:
         self.numbers, other.numbers, rtol=1e-3, atol=1e-5, equal_nan=True)
 
 
-# The parts of a model, in order; None for a part that cannot be compared.
-Signature = list[SignedPart | None]
+# The parts of a model, in order; None for a part that no seed fixes.
+Signature = list[Any]
 
 
 def sign(model: Any, batch: tuple) -> Signature:
@@ -57,9 +56,10 @@ def sign(model: Any, batch: tuple) -> Signature:
   if not model.built:
     model(batch[0])
   layers = list(models.list_layers(model))
-  signature = [_sign_config(f"layer {layer.name!r}", layer) for layer in layers]
-  signature += [_sign_config("model", model),
-                _sign_config("optimizer", model.optimizer)]
+  owners = [(f"layer {layer.name!r}", layer) for layer in layers]
+  owners += [("model", model), ("optimizer", model.optimizer)]
+  signature = [SignedPart(f"the {name} has another config", _digest(
+      identity.text_of(owner).encode())) for name, owner in owners]
   trainable = set(map(id, model.trainable_variables))
   for variable in model.variables:
     owner = variable.path.split("/")[-2:][0]
@@ -67,27 +67,12 @@ def sign(model: Any, batch: tuple) -> Signature:
         SignedPart(f"the layer {owner!r} has other shapes", str(variable.shape))
         if id(variable) in trainable else
         _sign_array(owner, keras.ops.convert_to_numpy(variable)))
-  for layer in layers:
-    if hasattr(layer, "get_vocabulary"):
-      signature.append(
-          _sign_array(layer.name, np.array(layer.get_vocabulary(), str)))
+  signature += [_sign_array(layer.name, np.array(layer.get_vocabulary(), str))
+                for layer in layers if hasattr(layer, "get_vocabulary")]
   return [*signature, _sign_loss(model, batch)]
 
 
-def _sign_config(name, owner):
-  try:
-    with identity.without_warnings():
-      text = identity.config_text(json.loads(json.dumps(
-          owner and {"class_name": type(owner).__name__,
-                     "config": owner.get_config()},
-          default=keras.saving.serialize_keras_object)))
-  except Exception:  # Of a user's class.  # pylint: disable=broad-except
-    return None
-  return SignedPart(f"the {name} has another config", _digest(text.encode()))
-
-
 def _sign_array(name, array):
-  """Returns a digest of an array; some values and the norm of floats."""
   problem = f"the layer {name!r} has other values"
   if array.dtype.kind not in "fV":  # bfloat16 is "V".
     return SignedPart(problem, _digest(repr(array.shape).encode() +
@@ -103,7 +88,7 @@ def _sign_loss(model, batch):
     with models.kept_states(model):
       logs = steps.flat_logs(model.test_step(batch))
   except Exception:  # Some steps need a graph.  # pylint: disable=broad-except
-    return None
+    logs = {}
   return SignedPart("the loss of held-out rows has another value",
                     str(len(logs)), tuple(map(float, logs.values())))
 
@@ -117,14 +102,14 @@ def common_signature(signature: Signature, other: Signature) -> Signature:
 
   A function may draw values that no seed fixes.
   """
-  return [part if part is not None and same is not None and part.equals(same)
-          else None for part, same in zip(signature, other)]
+  return [part if part.equals(other_part) else None
+          for part, other_part in zip(signature, other)]
 
 
 def difference(expected: Signature, signature: Signature) -> str:
   """Returns in words what differs from the model of the program, or ""."""
-  for part, here in zip(expected, signature):
-    if part is not None and here is not None and not part.equals(here):
+  for part, other in zip(expected, signature):
+    if part is not None and not part.equals(other):
       return part.problem
   return "" if len(expected) == len(signature) else (
-      "it has another number of variables")
+      "it has another number of layers or variables")

@@ -60,9 +60,8 @@ def settings() -> dict[str, Any]:
 
 def set_settings(values: dict[str, Any]) -> None:
   """Sets the `settings` of the user's program."""
-  if values != settings():
-    for name, value in values.items():
-      getattr(keras.config, f"set_{name}")(value)
+  for name, value in values.items():
+    getattr(keras.config, f"set_{name}")(value)
 
 
 @dataclasses.dataclass
@@ -128,22 +127,10 @@ class WorkerTask:
 
 @dataclasses.dataclass
 class WorkerAnswer:
-  """What a worker returns.
-
-  Attributes:
-    record: `NetworkRecord`, or None.
-    error: Exception that ends `fit`, or None.
-    details: str, the traceback of the error.
-  """
+  """What a worker returns: a record, or an error that ends `fit`."""
   record: records.NetworkRecord | None = None
   error: Exception | None = None
-  details: str = ""
-
-  def result(self) -> records.NetworkRecord | None:
-    """Returns the record, or raises the error."""
-    if self.error is not None:
-      raise self.error from RuntimeError(f"in a worker:\n{self.details}")
-    return self.record
+  traceback: str = ""
 
 
 def dumps(value: Any) -> bytes:
@@ -186,7 +173,7 @@ def _load_layer(load, arguments, objects, trainable, states):
 
 
 def _reduce_memmap(array):
-  """Returns how to map a file, or a part of it, again; None if it is no file.
+  """Returns how to map a part of a file again; None if there is no such file.
 
   Changes of a copy-on-write map are in no file.
   """
@@ -197,19 +184,14 @@ def _reduce_memmap(array):
       array.mode == "c" or not array.filename or
       not os.path.exists(array.filename)):
     return None
-  begin = array.__array_interface__["data"][0]
-  spans = [(size - 1) * stride for size, stride in zip(
-      array.shape, array.strides)]
-  low = begin + sum(span for span in spans if span < 0)
-  high = begin + sum(span for span in spans if span > 0) + array.itemsize
-  start = root.offset + low - root.__array_interface__["data"][0]
+  place, start = (part.__array_interface__["data"][0] for part in (array, root))
   return _map_file, (array.filename, array.dtype, array.shape, array.strides,
-                     start, high - low, begin - low)
+                     root.offset + place - start)
 
 
-def _map_file(filename, dtype, shape, strides, start, size, begin):
-  mapped = np.memmap(filename, np.uint8, "r", start, size)
-  return np.ndarray(shape, dtype, mapped, begin, strides).view(np.memmap)
+def _map_file(filename, dtype, shape, strides, offset):
+  file = np.memmap(filename, np.uint8, "r")
+  return np.ndarray(shape, dtype, file, offset, strides).view(np.memmap)
 
 
 @dataclasses.dataclass
@@ -245,14 +227,7 @@ class SentFiles:
 
 def send(directory: files.Directory, search: SentSearch, executor: Any,
          signed: SignatureOfMaker) -> SentFiles:
-  """Writes what workers cannot make, and has a worker read the file.
-
-  Raises:
-    TypeError: `x` or `validation_data` is a dataset; or `executor` returns
-      something else than a future.
-    ValueError: another argument cannot be sent.
-    RuntimeError: `executor` is broken.
-  """
+  """Writes what workers cannot make, and has a worker read the file."""
   for source in (search.source, search.held_out):
     if source is not None and isinstance(
         source.dataset, tf_compat.v2.data.Dataset):
@@ -333,11 +308,7 @@ def specs_of(source: Any) -> str:
 
 def submit(executor: Any, function: Callable[..., Any], *arguments: Any
           ) -> futures.Future:
-  """Returns the future of a `WorkerAnswer`.
-
-  Raises:
-    TypeError: `executor` returns something else than a future.
-  """
+  """Returns the future of a `WorkerAnswer`."""
   future = executor.submit(answer, function, *arguments)
   if not isinstance(future, futures.Future):
     raise TypeError(
@@ -353,12 +324,12 @@ def answer(function: Callable[..., Any], *arguments: Any) -> WorkerAnswer:
   try:
     return WorkerAnswer(function(*arguments))
   except Exception as error:  # pylint: disable=broad-except
-    details = traceback.format_exc()
+    text = traceback.format_exc()
     try:
       pickle.loads(pickle.dumps(error))
     except Exception:  # Of a user's class.  # pylint: disable=broad-except
       error = RuntimeError(messages.with_type(error))
-    return WorkerAnswer(error=error.with_traceback(None), details=details)
+    return WorkerAnswer(error=error, traceback=text)
 
 
 def check_worker(directory: str, fit_id: str) -> None:
@@ -376,16 +347,10 @@ def check_worker(directory: str, fit_id: str) -> None:
 
 
 def train_network(worker_task: WorkerTask) -> records.NetworkRecord | None:
-  """Trains a network in a worker of an executor.
+  """Trains a network in a worker; raises errors that all networks would have.
 
-  Returns:
-    The record, also of a network that failed; None if the search was stopped,
-    or if another fold of the member has failed.
-
-  Raises:
-    RuntimeError: TensorFlow would hang in this process.
-    ValueError: the worker builds another model than the program.
-    Exception: an error that all networks would have.
+  Returns the record, also of a network that failed; None if the search was
+  stopped, or if another fold of the member has failed.
   """
   path, fit_id = worker_task.directory, worker_task.fit_id
   check_worker(path, fit_id)
