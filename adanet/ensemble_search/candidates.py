@@ -32,7 +32,8 @@ class SearchCandidate:
     proposed: int, how many trials of the function the iteration has.
     hyperparameters: dict from a name to the value of a trial; None for a
       function that takes no trial.
-    distributions: dict from a name to a distribution in Optuna's JSON.
+    distributions: dict from a name to the class and the arguments of Optuna's
+      distribution.
     attributes: dict, `user_attrs` of the trial.
     enqueued: dict, the hyperparameters that the user enqueued.
     code: str, the digest of the function of a trial.
@@ -52,7 +53,7 @@ class SearchCandidate:
   folds: int = 1
   proposed: int = 0
   hyperparameters: dict[str, Any] | None = None
-  distributions: dict[str, str] = dataclasses.field(default_factory=dict)
+  distributions: dict[str, list] = dataclasses.field(default_factory=dict)
   attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
   enqueued: dict[str, Any] = dataclasses.field(default_factory=dict)
   code: str = ""

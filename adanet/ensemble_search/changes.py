@@ -9,18 +9,16 @@ binds nobody.
 
 from adanet import log
 from adanet import messages
-from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import models as models_lib
-from adanet.ensemble_search import proposals
+from adanet.ensemble_search import rounds as rounds_lib
 from adanet.ensemble_search import rows as rows_lib
 
 
-def check_functions(directory: files.Directory,
-                    store: candidates_lib.CandidateStore,
-                    proposer: proposals.Proposer, splits: list) -> None:
+def check_functions(directory: files.Directory, rounds: rounds_lib.SearchRounds,
+                    splits: list) -> None:
   """Compares the functions with the candidates that have ended.
 
   A network that has begun, and whose function has changed, is forgotten.
@@ -28,16 +26,16 @@ def check_functions(directory: files.Directory,
   Raises:
     ValueError: a function makes another network, or compiles it otherwise.
   """
-  for candidate, key in _list_compared(directory, store, proposer):
-    task, folder = proposer.task(candidate, key.fold), directory.folder(key)
+  for candidate, key in _list_compared(directory, rounds):
+    task, folder = rounds.task(candidate, key.fold), directory.folder(key)
     has_ended = folder.predicted_record() is not None
+    takes_trial = bool(models_lib.count_arguments(task.function))
     try:
-      change = "" if bool(candidate.trial) == proposer.is_space(
-          key.function) else (
-              "takes a trial now" if proposer.is_space(key.function) else
-              "takes no trial now")
-      change = change or _find_change(
-          candidate, task, folder, splits[key.fold], has_ended)
+      if takes_trial != bool(candidate.trial):
+        change = f"takes {'a' if takes_trial else 'no'} trial now"
+      else:
+        change = _find_change(
+            candidate, task, folder, splits[key.fold], has_ended)
     except files.DamagedFileError:
       raise
     except ValueError as error:
@@ -57,7 +55,7 @@ def check_functions(directory: files.Directory,
         directory.folder(other).forget()
 
 
-def _list_compared(directory, store, proposer):
+def _list_compared(directory, rounds):
   """Yields candidates to compare, with the key of a network.
 
   Of a function, these are the first candidate that has ended. Of a space, these
@@ -65,42 +63,39 @@ def _list_compared(directory, store, proposer):
   as before. All that have begun are compared.
   """
   last, seen = {}, set()
-  for candidate in store:
-    if candidate.function not in proposer.functions:
-      continue
+  for candidate in rounds.known():
+    name = candidate.function
     ended = [key for key in candidate.keys()
              if directory.folder(key).predicted_record() is not None]
     if not ended:
-      yield from ((candidate, key) for key in candidate.keys()[:1]
-                  if _has_begun(directory, key))
+      for key in candidate.keys()[:1]:
+        record = directory.folder(key).read_record()
+        if record is not None and not record.error:
+          yield candidate, key
     elif not candidate.trial:
-      if candidate.function not in seen:
+      if name not in seen:
         yield candidate, ended[0]
-      seen.add(candidate.function)
+      seen.add(name)
     elif candidate.code and candidate.code == identity.digest_code(
-        proposer.functions[candidate.function]):
-      last[candidate.function] = candidate, ended[0]
+        rounds.functions[name]):
+      last[name] = candidate, ended[0]
     else:
       yield candidate, ended[0]
   yield from last.values()
 
 
-def _has_begun(directory, key):
-  record = directory.folder(key).read_record()
-  return record is not None and not record.error
-
-
 def _find_change(candidate, task, folder, split, has_ended):
   """Returns in words what a function makes in place of a network, or ""."""
-  before = candidate.architecture
+  recorded = candidate.architecture
   with task.seeded():
     model = task.build_model()
   now = identity.describe_model(model)
-  difference = "" if before is None else identity.find_difference(before, now)
+  difference = "" if recorded is None else identity.find_difference(
+      recorded, now)
   if not has_ended:
     return difference and f"makes another model: {difference}"
-  if before is not None:
-    compiled = identity.compile_difference(before, now)
+  if recorded is not None:
+    compiled = identity.compile_difference(recorded, now)
     if compiled:
       return f"compiles another model: {compiled}"
     if not difference and identity.config_of_keras(model) is not None:
@@ -114,7 +109,8 @@ def _find_change(candidate, task, folder, split, has_ended):
     ensemble_model.build_member(task, x, folder)
   except files.DamagedFileError:
     raise
-  except ValueError as error:
-    return ("makes another model: " + difference) if difference else (
-        messages.one_line(error).removeprefix(task.owner + " "))
+  except ValueError:
+    if difference:
+      return f"makes another model: {difference}"
+    raise
   return ""

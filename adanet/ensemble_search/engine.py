@@ -122,7 +122,7 @@ class SearchEngine:
   def _fail(self, task, error, network=None):
     """Records why a network failed; raises an error that ends `fit`."""
     record = failures.record_failure(
-        task, self.directory.folder(task.key), error, network,
+        task.key, self.directory.folder(task.key), error, network,
         self._late_records[task.key])
     self._failed.add(task.key)
     self._failures.append((task.key, record))

@@ -20,9 +20,9 @@ from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import history as history_lib
 from adanet.ensemble_search import models as models_lib
-from adanet.ensemble_search import proposals
 from adanet.ensemble_search import search_run
 from adanet.ensemble_search import settings as settings_lib
+from adanet.ensemble_search import studies
 from adanet.ensemble_search import trained as trained_lib
 from adanet.tf_compat import runtime
 
@@ -302,8 +302,8 @@ class EnsembleSearch:
       ModuleNotFoundError: Optuna is not installed.
       ValueError: `name` is no function that takes a trial.
     """
-    return proposals.read_study(files.Directory(self._trained_path()), name,
-                                self.history.networks)
+    return studies.read_study(files.Directory(self._trained_path()), name,
+                              self.history.networks)
 
   @property
   def members(self) -> list[ensemble_model.EnsembleMember]:

@@ -43,13 +43,13 @@ def reading(chunks: Iterable) -> Iterator:
     raise
 
 
-def record_failure(task: Any, folder: files.Folder, error: Exception,
-                   network: Any = None, before: Any = None
+def record_failure(key: records.NetworkKey, folder: files.Folder,
+                   error: Exception, network: Any = None, before: Any = None
                   ) -> records.NetworkRecord:
   """Writes that a network failed, and returns the record.
 
   Args:
-    task: `NetworkTask`.
+    key: `NetworkKey`.
     folder: `Folder` of the network.
     error: why the network failed.
     network: `Network`; None if the network was not built in this process.
@@ -64,7 +64,7 @@ def record_failure(task: Any, folder: files.Folder, error: Exception,
       getattr(error, "is_of_dataset", False) or _is_of_disk(error)):
     raise error
   text = "".join(traceback.format_exception(error))
-  reason = _describe(error, task.owner)
+  reason = _describe(error, key.owner)
   if before is not None:
     record = dataclasses.replace(before, late_error=reason)
   else:

@@ -121,7 +121,7 @@ class Preflight:
     folder = self._directory.folder(task.key)
     self._failed.add(task.key.maker)
     return failures.record_failure(
-        task, folder, error, before=folder.predicted_record())
+        task.key, folder, error, before=folder.predicted_record())
 
   def _check_maker(self, task, device):
     """Builds a network, and checks everything about its function.

@@ -20,7 +20,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import preflight as preflight_lib
-from adanet.ensemble_search import proposals
+from adanet.ensemble_search import rounds as rounds_lib
 from adanet.ensemble_search import samples
 from adanet.ensemble_search import settings as settings_lib
 from adanet.ensemble_search import workers
@@ -78,13 +78,13 @@ class SearchRun:
     samples.remove_damaged(directory)
     store = candidates.CandidateStore(directory, repairs=True)
     self._display = display
-    self._proposer = proposals.Proposer(
+    self._rounds = rounds_lib.SearchRounds(
         directory, store, settings.functions, self._example, len(splits),
         self._limits, settings.sampler, self._amount.enqueue)
     if self._recorded is not None:
       arguments.compare(str(directory.path), self._recorded, settings.seed,
                         self._digests)
-    changes.check_functions(directory, store, self._proposer, splits)
+    changes.check_functions(directory, self._rounds, splits)
     display.begin(str(directory.path), splits, len(settings.functions))
     has_executor = self._amount.executor is not None
     is_repeated = self._limits.iterations * len(splits) > 1
@@ -107,22 +107,22 @@ class SearchRun:
 
   def _train(self):
     """Trains the networks that have not ended, round by round."""
-    proposer, preflight = self._proposer, self._preflight
-    for tasks in proposer.rounds():
-      if proposer.unfinished(tasks):
+    rounds, preflight = self._rounds, self._preflight
+    for tasks in rounds.rounds():
+      if rounds.unfinished(tasks):
         self._engine.prepare()
-      late = preflight.check(proposer.unfinished(tasks))
-      proposer.check_failures(tasks)
+      late = preflight.check(rounds.unfinished(tasks))
+      rounds.check_failures(tasks)
       if self.judge is None:
-        self.judge = preflight.make_judge(proposer.find_ended)
+        self.judge = preflight.make_judge(rounds.find_ended)
         self._write()
       trained = self._engine.train(
-          preflight.tasks_to_train(proposer.unfinished(tasks)), self._amount.executor)
+          preflight.tasks_to_train(rounds.unfinished(tasks)), self._amount.executor)
       for key, record in itertools.chain(
-          late, proposer.failed(tasks), trained):
-        proposer.end(key, record, self.judge)
+          late, rounds.failed(tasks), trained):
+        rounds.end(key, record, self.judge)
         self._display.network(key, record)
-      proposer.check_failures(tasks)
+      rounds.check_failures(tasks)
       self._select()
       if self._stop.is_set():
         return
@@ -130,18 +130,18 @@ class SearchRun:
   def _select(self):
     """Selects the ensemble of what has ended."""
     if self.judge is not None:
-      self._proposer.judge_all(self.judge)
+      self._rounds.judge_all(self.judge)
       judge_lib.select_ensemble(
-          self._directory, self.judge, self._proposer.shortlist(),
+          self._directory, self.judge, self._rounds.shortlist(),
           self._stop.is_late, self._display.line)
 
   def _write(self):
     """Writes what the search is."""
-    settings, proposer, judge = self._settings, self._proposer, self.judge
+    settings, rounds, judge = self._settings, self._rounds, self.judge
     content = dict(self._recorded or {})
     if judge is not None:
-      judge_lib.check_recorded(self._directory, proposer.store,
-                               settings.functions, judge, proposer.judged_by)
+      judge_lib.check_recorded(self._directory, rounds.store,
+                               settings.functions, judge, rounds.judged_by)
       content.update(judge=judge.arguments.to_json(), outputs=judge.names)
     elif self._recorded is None:
       raise ValueError("models: their functions have pruned all trials: expected "
@@ -152,7 +152,7 @@ class SearchRun:
         "finalists": self._limits.finalists,
         "max_members": self._limits.max_members,
         "combine": combining.registered_name(settings.combine),
-        "is_series": self._is_series, "stops": proposer.stops,
-        "judged_by": proposer.judged_by,
+        "is_series": self._is_series, "stops": rounds.stops,
+        "judged_by": rounds.judged_by,
         "arguments": settings.arguments.to_json(),
         **samples.write(self._directory, self._splits)})

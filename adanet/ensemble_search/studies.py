@@ -9,9 +9,9 @@ a file, with the sampler. A pickle runs what it holds, so only a `fit` that
 proposes trials reads the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
-import functools
+import itertools
 import json
 import math
 import sys
@@ -107,13 +107,12 @@ def sampler_seed(seed: int, function: str) -> int:
   return zlib.crc32(f"{seed}/sampler/{function}".encode()) & 0x7fffffff
 
 
-def _make_sampler(optuna, sampler, seed, iteration):
+def _make_sampler(optuna, sampler, seed):
   if sampler is None:
-    # The first iteration is drawn at random, and no other, even if all networks
-    # of the first iteration have failed.
+    # The first iteration alone is drawn at random, unless all of it fails.
     return optuna.samplers.TPESampler(
-        n_startup_trials=0, multivariate=True, group=True, constant_liar=True,
-        seed=seed) if iteration else optuna.samplers.RandomSampler(seed)
+        n_startup_trials=1, multivariate=True, group=True, constant_liar=True,
+        seed=seed)
   result = sampler(seed)
   if not isinstance(result, optuna.samplers.BaseSampler):
     raise TypeError(f"sampler returned {messages.describe(result)}: expected "
@@ -139,7 +138,7 @@ def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
     is_by_fold: see `read_result`.
   """
   optuna = import_optuna(f"models[{name!r}]")
-  new = _make_sampler(optuna, sampler, sampler_seed(seed, name), iteration)
+  new = _make_sampler(optuna, sampler, sampler_seed(seed, name))
   # Fresh samplers of a function are compared, because samplers change.
   kind = [optuna.__version__, "" if sampler is None else identity.text_of(
       [type(new).__name__, getattr(new, "__dict__", {})])]
@@ -152,8 +151,6 @@ def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
     log.warning("sampler: models[%r] had another sampler in earlier iterations."
                 " The new sampler starts from their %d trials.", name,
                 len(trials))
-    study.sampler = new
-  elif sampler is None and iteration == 1:
     study.sampler = new
   study.set_user_attr("sampler", kind)
   for trial in study.get_trials(
@@ -188,9 +185,8 @@ def _read_study(path, optuna, trials):
     version, _ = study.user_attrs["sampler"]
     if version != optuna.__version__:
       raise ValueError(f"it is of Optuna {version}")
-    if [trial.params for trial in study.get_trials(deepcopy=False)
-        if trial.state != optuna.trial.TrialState.WAITING] != [
-            trial.hyperparameters for trial in trials]:
+    if [trial.params for trial in study.get_trials(deepcopy=False)] != [
+        trial.hyperparameters for trial in trials]:
       raise ValueError("it has other trials than were recorded")
     return study
   except Exception as error:  # Of any pickle.  # pylint: disable=broad-except
@@ -200,24 +196,22 @@ def _read_study(path, optuna, trials):
     return None
 
 
-def read_trials(directory: files.Directory, name: str, iteration: int) -> list:
-  """Returns the trials of a function up to an iteration, by the study's file.
-
-  Returns none if the file cannot be read.
-  """
+def read_hyperparameters(directory: files.Directory, name: str, iteration: int
+                        ) -> dict[int, dict[str, Any]]:
+  """Returns those of each trial in a study's file; {} if it is unusable."""
   try:
     study = cloudpickle.loads(
         directory.study_path(name, iteration).read_bytes())
-    return [trial for trial in study.get_trials(deepcopy=False)
-            if trial.state.name != "WAITING"]
+    return {trial.number + 1: trial.params for trial in study.get_trials()}
   except Exception:  # Of any pickle.  # pylint: disable=broad-except
-    return []
+    return {}
 
 
 def write_study(directory: files.Directory, name: str, iteration: int,
                 study: Any) -> None:
   """Keeps a study, from which the next iteration is proposed."""
-  directory.write_study(name, iteration, _dumps(study))
+  with files.atomic_write(directory.study_path(name, iteration)) as temporary:
+    temporary.write_bytes(_dumps(study))
 
 
 def _dumps(study):
@@ -232,12 +226,7 @@ def _dumps(study):
     ) from error
 
 
-def copy_study(study: Any) -> Any:
-  """Returns a copy of a study, with which a proposal can be tried."""
-  return cloudpickle.loads(_dumps(study))
-
-
-def has_stopped(optuna: Any, study: Any) -> bool:
+def has_stopped(study: Any) -> bool:
   """Returns whether no more trials are to be asked.
 
   The study has stopped, or will stop when the trials that train have ended: all
@@ -245,48 +234,30 @@ def has_stopped(optuna: Any, study: Any) -> bool:
   """
   if study.stop.is_set:
     return True
-  copy = copy_study(study)
-  for trial in copy.get_trials(
-      deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
-    copy.tell(trial.number, 0.)
+  copy = cloudpickle.loads(_dumps(study))
+  for trial in copy.get_trials(deepcopy=False):
+    if trial.state.name == "RUNNING":
+      copy.tell(trial.number, 0.)
   return copy.stop.is_set
 
 
-def count_waiting(optuna: Any, study: Any) -> int:
-  """Returns how many enqueued trials wait to be asked."""
-  return len(study.get_trials(
-      deepcopy=False, states=[optuna.trial.TrialState.WAITING]))
-
-
-def check_enqueued(optuna: Any, trial: Any) -> None:
-  """Raises a ValueError about a value that the function does not take.
-
-  `trial` is an enqueued `FrozenTrial`, after the function was called.
-  """
-  for name, value in trial.system_attrs["fixed_params"].items():
-    distribution = trial.distributions.get(name)
-    if distribution is None:
-      raise ValueError(
-          f"the function has no {name!r} with these values: expected names of "
-          f"{', '.join(map(repr, trial.distributions))}.")
-    try:
-      optuna.trial.create_trial(
-          params={name: value}, distributions={name: distribution}, value=0.)
-    except ValueError:
-      raise ValueError(f"{name}={value!r} is out of range: expected a value of "
-                       f"{distribution}.") from None
-
-
-def record_trial(candidate: candidates.SearchCandidate, trial: Any) -> None:
+def record_trial(candidate: candidates.SearchCandidate, trial: Any,
+                 failure: Exception | None) -> None:
   """Gives a candidate what Optuna knows of its trial.
 
-  `trial` is a `FrozenTrial`, after the function was called.
+  Args:
+    candidate: the candidate.
+    trial: `FrozenTrial`, after the function was called.
+    failure: the error of the function, or None.
 
   Raises:
-    ValueError: a choice or an attribute cannot be written as JSON.
+    ValueError: a choice or an attribute cannot be written as JSON, or the user
+      has enqueued values that the function does not take.
   """
   owner = candidate.key().owner
-  optuna = import_optuna(owner)
+  enqueued = trial.system_attrs.get("fixed_params", {})
+  if enqueued:
+    _check_enqueued(candidate.function, enqueued, trial, failure)
   for name, distribution in trial.distributions.items():
     for choice in getattr(distribution, "choices", ()):
       if not _is_written(choice):
@@ -294,23 +265,34 @@ def record_trial(candidate: candidates.SearchCandidate, trial: Any) -> None:
             f"{owner} suggests {messages.describe(choice)} for {name!r}, "
             "which the directory cannot keep: expected choices of None, bool, "
             "int, float and str, or lists and tuples of these.")
+    candidate.distributions[name] = [
+        type(distribution).__name__, dict(vars(distribution))]
   for name, value in trial.user_attrs.items():
     try:
-      candidate.attributes[name] = json.loads(
-          json.dumps(value, default=_to_plain))
-    except (TypeError, ValueError) as error:
+      candidate.attributes[name] = json.loads(json.dumps(
+          value, default=lambda array: array.tolist()))  # NumPy's.
+    except (AttributeError, TypeError, ValueError) as error:
       raise ValueError(
           f"{owner} has the user attribute {name!r}, which the directory "
-          f"cannot keep: {messages.one_line(error)} Expected a value for "
+          f"cannot keep: {messages.describe(value)}. Expected a value for "
           "json.dumps.") from error
   candidate.hyperparameters = trial.params
-  candidate.distributions = {
-      name: _distribution_to_json(optuna, distribution)
-      for name, distribution in trial.distributions.items()}
-  candidate.enqueued = {
-      name: trial.params[name]
-      for name in trial.system_attrs.get("fixed_params", ())
-      if name in trial.params}
+  candidate.enqueued = {name: trial.params[name] for name in enqueued}
+
+
+def _check_enqueued(function, enqueued, trial, failure):
+  """Raises a ValueError about values that the function does not take."""
+  try:
+    if failure is not None:
+      raise failure
+    import_optuna("enqueue").trial.create_trial(
+        params={**trial.params, **enqueued}, distributions=trial.distributions,
+        value=0.)
+  except ValueError as error:
+    raise ValueError(
+        f"enqueue: {enqueued} of models[{function!r}]: "
+        f"{messages.one_line(error)} Expected values of {trial.distributions}."
+    ) from error
 
 
 def _is_written(choice):
@@ -321,27 +303,6 @@ def _is_written(choice):
     return False
   plain = choice.item() if isinstance(choice, np.generic) else choice
   return repr(files.from_json(content)) == repr(plain)
-
-
-def _to_plain(value):
-  if isinstance(value, (np.generic, np.ndarray)):
-    return value.tolist()
-  raise TypeError(f"it is {messages.describe(value)}.")
-
-
-def _distribution_to_json(optuna, distribution):
-  if isinstance(distribution, optuna.distributions.CategoricalDistribution):
-    distribution = type(distribution)(
-        list(map(files.to_json, distribution.choices)))
-  return optuna.distributions.distribution_to_json(distribution)
-
-
-def _distribution_from_json(optuna, text):
-  distribution = optuna.distributions.json_to_distribution(text)
-  if isinstance(distribution, optuna.distributions.CategoricalDistribution):
-    distribution = type(distribution)(
-        list(map(files.from_json, distribution.choices)))
-  return distribution
 
 
 def build_study(monitor: records.Monitor, name: str,
@@ -356,15 +317,42 @@ def build_study(monitor: records.Monitor, name: str,
     study = optuna.create_study(
         sampler=sampler, study_name=name, direction={
             "min": "minimize", "max": "maximize"}[monitor.mode])
-    read = functools.lru_cache(None)(functools.partial(
-        _distribution_from_json, optuna))
     for trial in trials:
       state, value = read_result(optuna, trial, monitor, is_by_fold)
       study.add_trial(optuna.trial.create_trial(
           state=state, value=value, params=trial.hyperparameters,
           distributions={
-              parameter: read(text)
-              for parameter, text in trial.distributions.items()},
-          user_attrs=trial.attributes, system_attrs={
-              "fixed_params": trial.enqueued} if trial.enqueued else None))
+              parameter: getattr(optuna.distributions, kind)(**arguments)
+              for parameter, (kind, arguments) in trial.distributions.items()},
+          user_attrs=trial.attributes))
   return study
+
+
+def read_study(directory: files.Directory, name: str,
+               networks: Iterable[Any]) -> Any:
+  """Returns the result of `EnsembleSearch.study`.
+
+  `networks` has the `NetworkHistory`s of the search, in the order of training.
+  """
+  trials = [candidate for candidate in candidates.CandidateStore(directory)
+            if candidate.trial]
+  spaces = list(dict.fromkeys(trial.function for trial in trials))
+  if name not in spaces:
+    raise ValueError(f"name={messages.describe(name)}: expected the name of a "
+                     "function that takes a trial: "
+                     f"{', '.join(map(repr, spaces)) or 'models has none'}.")
+  is_by_fold = (directory.read() or {}).get("finalists") is not None
+  trials = [trial for trial in trials if trial.function == name]
+  networks_of = {member: list(own) for member, own in itertools.groupby(
+      networks, lambda network: network.member)}
+  for trial in trials:
+    own = networks_of.get(trial.name)
+    if own:
+      trial.attributes |= {
+          "network": trial.name,
+          "seconds": sum(network.seconds for network in own),
+          "parameters": sum(network.parameters for network in own)}
+      if trial.folds > 1:
+        trial.attributes["folds"] = (
+            f"{1 if is_by_fold else trial.folds} of {trial.folds}")
+  return build_study(directory.monitor(), name, trials, is_by_fold)

@@ -380,7 +380,8 @@ def train_network(worker_task: WorkerTask) -> records.NetworkRecord | None:
       if record is None and directory.is_out_of_time():
         record = network.finish_early()
   except Exception as error:  # pylint: disable=broad-except
-    record = failures.record_failure(task, folder, error, network, before)
+    record = failures.record_failure(
+        task.key, folder, error, network, before)
     network = None
   if network is None:
     gc.collect()  # A model has cycles, and the next network needs its memory.
