@@ -103,24 +103,22 @@ class CandidateStore:
     """
     self._directory = directory
     self._candidates: dict[str, SearchCandidate] = {}
-    for path in sorted((directory.path / _FOLDER).glob("[0-9]*.json")):
+    for path in (directory.path / _FOLDER).glob("[0-9]*.json"):
       try:
-        content = files.read_json(path)
-        candidate = SearchCandidate(**{
-            name: files.from_json(value) for name, value in content.items()})
-        # JSON has strings as keys.
-        candidate.judged = {
-            int(fold): number for fold, number in candidate.judged.items()}
-        candidate.values = {
-            int(fold): values for fold, values in candidate.values.items()}
+        content = files.from_json(files.read_json(path))
+        for name in ("judged", "values"):  # JSON has strings as keys.
+          content[name] = {
+              int(fold): value for fold, value in content[name].items()}
+        candidate = SearchCandidate(**content)
         self._candidates[candidate.name] = candidate
-      except (OSError, ValueError, TypeError, AttributeError) as error:
+      except (OSError, ValueError) as error:
         if repairs:
           log.warning("%r cannot be read: %s. It is made again.", str(path),
                       messages.one_line(error))
           path.unlink(missing_ok=True)
-    for candidate in self._candidates.values() if repairs else ():
-      self._repair(candidate)
+    if repairs:
+      for candidate in self._candidates.values():
+        self._repair(candidate)
 
   def _repair(self, candidate):
     """Forgets networks with damaged files, and values of missing networks."""
@@ -163,18 +161,17 @@ class CandidateStore:
     for name in ensemble["weights"]:
       if name not in self._candidates:
         raise files.DamagedFileError(
-            f"The record of {name!r} in {str(self._directory.path / _FOLDER)!r} "
-            "cannot be read. Call fit again with the same data, which writes "
-            "the record.")
+            f"The record of {name!r} in "
+            f"{str(self._directory.path / _FOLDER)!r} cannot be read. Call fit "
+            "again with the same data, which writes the record.")
     return [(weight, self._candidates[name].keys()[:ensemble["folds"]])
             for name, weight in ensemble["weights"].items()]
 
   def write(self, candidate: SearchCandidate) -> None:
     """Writes the record of a candidate, which may be a new one."""
     self._candidates[candidate.name] = candidate
-    self._directory.write({
-        name: files.to_json(value)
-        for name, value in vars(candidate).items()}, self._path(candidate))
+    self._directory.write(
+        files.to_json(vars(candidate)), self._path(candidate))
 
   def remove(self, candidate: SearchCandidate) -> None:
     """Removes a candidate that has no networks."""

@@ -261,7 +261,7 @@ def read_held_out(directory: files.Directory, content: dict[str, Any],
   members = candidates.CandidateStore(directory).members(
       directory.read_ensemble() or {})
   labels = samples.read_labels(directory, content)
-  numbers = directory.held_out_rows()
+  numbers = samples.read_rows(directory)
   rows, folds, parts = [], [], []
   for fold, keys in enumerate(zip(*(keys for _, keys in members))):
     predictions = [directory.folder(key).predictions() for key in keys]

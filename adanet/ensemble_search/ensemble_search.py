@@ -226,12 +226,13 @@ class EnsembleSearch:
     Raises:
       ValueError: an argument is out of range or does not fit the others; the
         data do not fit the models, the loss or the metrics; an argument cannot
-        be sent to a worker; `directory` is in use, or has a search with other
-        arguments or with a function that has changed; or all networks of the
-        first iteration failed.
+        be sent to a worker; `directory` has a search with other arguments or
+        with a function that has changed; or all networks of the first iteration
+        failed.
       TypeError: an argument has a wrong type.
       ModuleNotFoundError: a function takes a trial, and Optuna is missing.
-      RuntimeError: the workers of `executor` died, and it starts no others.
+      RuntimeError: the workers of `executor` died, and it starts no others; or
+        `directory` is in use.
       KeyboardInterrupt: Ctrl-C, or SIGTERM without a handler of the program. A
         program that does not catch it ends with one line and the status 130, or
         143 after SIGTERM.

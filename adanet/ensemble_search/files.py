@@ -63,16 +63,13 @@ SEARCH, ENSEMBLE = "search.json", "ensemble.json"
 #: Held-out rows of x, the labels of all held-out rows, and their numbers.
 SAMPLE, LABELS = "sample.npz", "labels.npz"
 ROWS, _OUTPUTS = "rows.npz", "-outputs.npz"
+_FORMAT = 2  # Of all JSON files.
 _TUPLE = "__tuple__"  # The key of an object in JSON that stands for a tuple.
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
 class DamagedFileError(ValueError):
   """A file of a network cannot be read, as after a crash of the machine."""
-
-
-class _OtherFileError(ValueError):
-  """A JSON file is not of an `EnsembleSearch` of this version."""
 
 
 @contextlib.contextmanager
@@ -116,7 +113,8 @@ def _write_json(path, content):
   text = json.dumps(content)
   with atomic_write(path) as temporary:
     temporary.write_text(
-        f'{{"checksum": {zlib.crc32(text.encode())}, "content": {text}}}')
+        f'{{"format": {_FORMAT}, "checksum": {zlib.crc32(text.encode())}, '
+        f'"content": {text}}}')
 
 
 def read_json(path: pathlib.Path) -> Any:
@@ -127,11 +125,38 @@ def read_json(path: pathlib.Path) -> Any:
     ValueError: the file is damaged, or of another program.
   """
   file = json.loads(path.read_text())
-  if not isinstance(file, dict) or set(file) != {"checksum", "content"}:
-    raise _OtherFileError("it is of another program")
-  if zlib.crc32(json.dumps(file["content"]).encode()) != file["checksum"]:
+  if not isinstance(file, dict) or file.get("format") != _FORMAT:
+    raise ValueError(
+        "it is of an Estimator, or of an earlier version of adanet")
+  content = file.get("content")
+  if zlib.crc32(json.dumps(content).encode()) != file.get("checksum"):
     raise ValueError("its checksum is another one")
-  return file["content"]
+  return content
+
+
+@contextlib.contextmanager
+def damage_in(path: pathlib.Path, kinds: Any = Exception) -> Iterator[None]:
+  """Turns errors of some kinds, in reading a file, into a DamagedFileError."""
+  try:
+    yield
+  except kinds as error:
+    raise DamagedFileError(
+        f"{str(path)!r} cannot be read: {messages.one_line(error)}. Call fit "
+        "again with the same data, which makes the file again or trains its "
+        "network anew.") from error
+
+
+def write_arrays(path: pathlib.Path, arrays: dict[str, Any]) -> None:
+  """Writes arrays by name to a file with the suffix .npz."""
+  with atomic_write(path) as temporary:
+    np.savez(temporary, **arrays)
+
+
+def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
+  """Returns the arrays of `write_arrays`, or raises a DamagedFileError."""
+  # NumPy has another error for each damage.
+  with damage_in(path), np.load(path) as file:
+    return dict(file)
 
 
 class Folder:
@@ -140,17 +165,10 @@ class Folder:
   def __init__(self, path: pathlib.Path):
     self.path = path
 
-  def _damaged(self, name, error):
-    return DamagedFileError(
-        f"{str(self.path / name)!r} cannot be read: {messages.one_line(error)}."
-        " Call fit again, which trains the network anew.")
-
   def load(self, model: Any, name: str) -> None:
     """Gives a model the values of a file of weights."""
-    try:
+    with damage_in(self.path / name, OSError):
       model.load_weights(self.path / name)
-    except OSError as error:
-      raise self._damaged(name, error) from error
 
   def save(self, model: Any, best: Any, record: records.NetworkRecord) -> None:
     """Writes the state of a network that trains, and the best weights.
@@ -158,11 +176,11 @@ class Folder:
     The files of an earlier save stay until the record names the new files.
     """
     record.saved = uuid.uuid4().hex[:8]
-    self.write_weights(model, record.saved_file(LAST))
+    self._write_weights(model, record.saved_file(LAST))
     if best is not None:
       current = model.get_weights()
       model.set_weights(best)
-      self.write_weights(model, record.saved_file(BEST))
+      self._write_weights(model, record.saved_file(BEST))
       model.set_weights(current)
     record.sizes = self._sizes(record)
     # A network has ended when its predictions are written. One that was out of
@@ -170,33 +188,25 @@ class Folder:
     self.write_record(dataclasses.replace(
         record, ended=records.TIME if record.checksums else ""))
 
-  def write_weights(self, model: Any, name: str) -> None:
+  def _write_weights(self, model, name):
     # Keras looks at the end of the name.
     with atomic_write(self.path / name) as temporary:
       model.save_weights(str(temporary))
 
-  def write_new_best(self, model: Any) -> str:
-    """Writes the best weights; returns the name that `write_end` takes."""
-    name = f"{_NEW}{uuid.uuid4().hex[:8]}-{BEST}"
-    self.write_weights(model, name)
-    return name
-
-  def write_end(self, best: str, predictions: records.HeldOutPredictions,
+  def write_end(self, model: Any, predictions: records.HeldOutPredictions,
                 record: records.NetworkRecord) -> None:
     """Writes the files of a network that has ended, the record last.
 
-    `best` is the name of `write_new_best`.
+    `model` has the weights of the best epoch.
     """
     if record.ended != records.TIME:
       record.states, record.sizes, record.step = [], [], 0
-    arrays = {f"output_{i}": output
-              for i, output in enumerate(predictions.outputs)}
-    arrays |= {f"mask_{i}": mask for i, mask in enumerate(predictions.masks)
-               if mask is not None}
-    os.replace(self.path / best, self.path / BEST)
-    with atomic_write(self.path / records.PREDICTIONS) as temporary:
-      np.savez(temporary, structure=json.dumps(
-          to_json(predictions.structure)), **arrays)
+    self._write_weights(model, BEST)
+    write_arrays(self.path / records.PREDICTIONS, {
+        "structure": json.dumps(to_json(predictions.structure)),
+        **{f"output_{i}": array for i, array in enumerate(predictions.outputs)},
+        **{f"mask_{i}": array for i, array in enumerate(predictions.masks)
+           if array is not None}})
     record.checksums = {name: self._checksum(name)
                         for name in (BEST, records.PREDICTIONS)}
     self.write_record(record)
@@ -221,12 +231,6 @@ class Folder:
     for name in (BEST, records.PREDICTIONS) if record.error else ():
       (self.path / name).unlink(missing_ok=True)
 
-  def forget_failure(self) -> None:
-    """Removes what `write_failure` wrote of a network that failed."""
-    record = self.read_record()
-    if record is not None and record.error:
-      self.forget()
-
   def write_record(self, record: records.NetworkRecord) -> None:
     """Writes the record, and removes files that were saved before."""
     _write_json(self.path / _NETWORK, dataclasses.asdict(record))
@@ -242,17 +246,16 @@ class Folder:
 
   def read_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network, ended or not; None without a record."""
-    try:
-      return records.NetworkRecord(**read_json(self.path / _NETWORK))
-    except FileNotFoundError:
+    path = self.path / _NETWORK
+    if not path.exists():
       return None
-    except (OSError, ValueError, TypeError) as error:
-      raise self._damaged(_NETWORK, error) from error
+    with damage_in(path):
+      return records.NetworkRecord(**read_json(path))
 
   def finished_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network that needs no training, or None."""
     record = self.predicted_record()
-    return None if record is None or record.ended == records.TIME else record
+    return record if record and record.ended != records.TIME else None
 
   def predicted_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network that an ensemble may have, or None.
@@ -261,9 +264,7 @@ class Folder:
     trains on in the next call of `fit`.
     """
     record = self.read_record()
-    is_whole = record is not None and record.ended and not record.error and all(
-        (self.path / name).exists() for name in (BEST, records.PREDICTIONS))
-    return record if is_whole else None
+    return record if record and record.ended and not record.error else None
 
   def _checksum(self, name):
     content = (self.path / name).read_bytes()
@@ -275,13 +276,10 @@ class Folder:
       record = self.read_record()
     except DamagedFileError:
       return self.path / _NETWORK
-    for name, checksum in {} if record is None else record.checksums.items():
-      try:
-        if self._checksum(name) != checksum:
-          return self.path / name
-      except OSError:
-        return self.path / name
-    return None
+    checksums = record.checksums if record else {}
+    return next((self.path / name for name in checksums
+                 if not (self.path / name).exists() or
+                 self._checksum(name) != checksums[name]), None)
 
   def forget(self) -> None:
     """Removes the record: the network trains from the start."""
@@ -290,7 +288,8 @@ class Folder:
 
   def has_state(self, record: records.NetworkRecord) -> bool:
     """Returns whether a network can resume from a record."""
-    return record.ended in ("", records.TIME) and record.sizes == self._sizes(record)
+    return record.ended in ("", records.TIME) and (
+        record.sizes == self._sizes(record))
 
   def _sizes(self, record):
     paths = [self.path / record.saved_file(name) for name in (LAST, BEST)]
@@ -298,11 +297,7 @@ class Folder:
 
   def predictions(self) -> records.HeldOutPredictions:
     """Returns the predictions for the held-out rows."""
-    try:
-      with np.load(self.path / records.PREDICTIONS) as file:
-        arrays = dict(file)
-    except Exception as error:  # NumPy has another error for each damage.
-      raise self._damaged(records.PREDICTIONS, error) from error
+    arrays = read_arrays(self.path / records.PREDICTIONS)
     count = sum(name.startswith("output_") for name in arrays)
     return records.HeldOutPredictions(
         from_json(json.loads(str(arrays["structure"]))),
@@ -322,27 +317,16 @@ class Directory:
 
   def read(self) -> dict[str, Any] | None:
     """Returns what the search is; None for a new directory."""
-    name = f"directory={str(self.path)!r}"
-    if (self.path / "trials.json").exists():
-      raise ValueError(f"{name} has the search of an earlier version of adanet:"
-                       " expected a new directory.")
     try:
       return read_json(self.path / SEARCH)
     except FileNotFoundError:
       return None
-    except OSError as error:
-      raise ValueError(f"{name} cannot be read: {error}. Give another "
-                       "directory.") from error
-    except _OtherFileError as error:
-      raise ValueError(
-          f"{name} has the search of an Estimator, or of an earlier version of "
-          "adanet: expected a new directory.") from error
     except ValueError as error:
       raise ValueError(
           f"{str(self.path / SEARCH)!r} cannot be read: "
-          f"{messages.one_line(error)}. Remove this file and call fit again "
-          "with the same seed, data and arguments, which writes it anew."
-      ) from error
+          f"{messages.one_line(error)}. Give another directory; or, if the "
+          "file is damaged, remove it and call fit again with the same seed, "
+          "data and arguments, which writes it anew.") from error
 
   def read_ensemble(self) -> dict[str, Any] | None:
     """Returns the selected ensemble; None without it, or if it is damaged."""
@@ -360,36 +344,15 @@ class Directory:
 
   def study_path(self, function: str, iteration: int) -> pathlib.Path:
     """Returns the path of the study after an iteration was proposed."""
-    return self.path / "studies" / f"{records.quote(function)}-{iteration}.pickle"
-
-  def write_study(self, function: str, iteration: int, content: bytes) -> None:
-    with atomic_write(self.study_path(function, iteration)) as temporary:
-      temporary.write_bytes(content)
-
-  def write_held_out_rows(self, rows: list[np.ndarray | None]) -> None:
-    """Writes the numbers of the held-out rows in x, or None, of each fold."""
-    with atomic_write(self.path / ROWS) as temporary:
-      with open(temporary, "wb") as file:
-        np.savez(file, **{str(fold): numbers for fold, numbers in enumerate(
-            rows) if numbers is not None})
-
-  def held_out_rows(self) -> dict[int, np.ndarray]:
-    """Returns the numbers of the held-out rows in x by fold."""
-    try:
-      with np.load(self.path / ROWS) as file:
-        return {int(fold): file[fold] for fold in file}
-    except Exception as error:  # NumPy has another error for each damage.
-      raise DamagedFileError(
-          f"{str(self.path / ROWS)!r} cannot be read: "
-          f"{messages.one_line(error)}. Call fit again with the same data, which "
-          "writes the file.") from error
+    name = f"{records.quote(function)}-{iteration}.pickle"
+    return self.path / "studies" / name
 
   def write_ensemble(self, content: dict[str, Any], outputs: list) -> None:
     """Writes ensemble.json, and before it the outputs, if there are any."""
     name = f"{uuid.uuid4().hex[:8]}{_OUTPUTS}" if outputs else ""
     if name:
-      with atomic_write(self.path / name) as temporary:
-        np.savez(temporary, *outputs)
+      write_arrays(self.path / name, {
+          str(i): array for i, array in enumerate(outputs)})
     self.write({**content, "outputs": name}, ENSEMBLE)
     for path in self.path.glob("*" + _OUTPUTS):
       if path.name != name:
@@ -398,21 +361,13 @@ class Directory:
   def read_outputs(self, name: str) -> list:
     """Returns the outputs of the file that ensemble.json names."""
     with np.load(self.path / name) as file:
-      return [file[f"arr_{i}"] for i in range(len(file.files))]
+      return list(file.values())
 
   @contextlib.contextmanager
-  def locked(self):
+  def locked(self) -> Iterator[None]:
     """Keeps other programs and threads out."""
-    name = f"directory={str(self.path)!r}"
-    with contextlib.ExitStack() as stack:
-      try:
-        stack.enter_context(file_lock.locked(str(self.path / "lock"), name))
-      except file_lock.InUseError as error:
-        raise ValueError(f"{error}: wait for its end, stop it, or give another "
-                         "directory.") from None
-      except OSError as error:
-        raise ValueError(f"{name} cannot be written: {error}. Give another "
-                         "directory.") from error
+    with file_lock.locked(str(self.path / "lock"),
+                          f"directory={str(self.path)!r}"):
       (self.path / "stop").unlink(missing_ok=True)
       for name in (".", "candidates", "studies"):
         remove_unfinished(self.path / name)
@@ -432,4 +387,5 @@ class Directory:
 
   def is_out_of_time(self) -> bool:
     """Returns whether the search stops because of `max_seconds`."""
-    return self.is_stopping() and (self.path / "stop").read_text() == records.TIME
+    path = self.path / "stop"
+    return path.exists() and path.read_text() == records.TIME

@@ -140,9 +140,9 @@ _MISTAKES = {
                     "models has the name 'ensemble': expected a string"),
     "long_name": ({"models": {"a" * 99: _make()}}, {}, "of at most 80 bytes"),
     "no_folder": ({"directory": "/dev/null"}, {},
-                  "directory='/dev/null' cannot be read"),
+                  "Not a directory: '/dev/null/search.json'"),
     "not_to_write": ({"directory": "/proc/search"}, {},
-                     "directory='/proc/search' cannot be written"),
+                     "No such file or directory: '/proc/search"),
     "number": ({"models": {"a": 3}}, {}, "models['a'] is 3: expected"),
     "fails": ({"models": {"a": _fails}}, {},
               "models['a'] fails to make its model: RuntimeError: no model"),
@@ -343,7 +343,7 @@ class MistakesTest(parameterized.TestCase):
     arguments = dict({"models": {"a": _make()}, "loss": _SPARSE,
                       "directory": folder, "seed": 1}, **arguments)
     fit = dict({"x": _X, "y": _Y, "epochs": 1, "verbose": 0}, **fit)
-    with self.assertRaises((TypeError, ValueError)) as caught:
+    with self.assertRaises((OSError, TypeError, ValueError)) as caught:
       ensemble_search.EnsembleSearch(**arguments).fit(**fit)
     message = str(caught.exception)
     self.assertIn(expected, message)

@@ -497,16 +497,15 @@ class Network:
     model.set_weights(self._best)
     models.reset_states(model)  # As those of a model that begins to predict.
     record.parameters = model.count_params()
-    # Before predictions: some layers count these.
-    best = self._folder.write_new_best(model)
-    predictions = self._predict(self._held_out_chunks())
+    with models.kept_states(model):
+      predictions = self._predict(self._held_out_chunks())
+      record.predict_seconds = self._predict_seconds()
     # Infinity may be right, as the logit of a class that cannot be.
     if any(_find_not_finite(array) == "NaN" for array in predictions.outputs):
       raise failures.NotFiniteError(
           "NaN in the predictions of held-out rows after epoch "
           f"{record.best_epoch}")
-    record.predict_seconds = self._predict_seconds()
-    self._folder.write_end(best, predictions, record)
+    self._folder.write_end(model, predictions, record)
     return record
 
   @devices.on_own_device

@@ -9,6 +9,7 @@ seed and the results alone, and are written before a network trains: first the
 study, which the next iteration reads, and then the trials.
 """
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -95,24 +96,31 @@ def build_at_random(owner: str, function: Any) -> Any:
           raise
 
 
+@dataclasses.dataclass
 class Proposer:
-  """Proposes the candidates of each iteration, and records new ones."""
+  """Proposes the candidates of each iteration, and records new ones.
 
-  def __init__(self, directory: files.Directory,
-               store: candidates_lib.CandidateStore, functions: dict[str, Any],
-               example: network_lib.NetworkTask, folds: int,
-               limits: judge_lib.Limits, sampler: Any,
-               enqueue: dict[str, list] | None):
-    """Proposes nothing yet; the arguments are those of `SearchRounds`."""
-    self._directory = directory
-    self._store = store
-    self._functions = functions
-    self._example = example
-    self._folds = folds
-    self._limits = limits
-    self._sampler = sampler
-    self._enqueue = enqueue or {}
-    self._spaces = list_spaces(functions)
+  Attributes:
+    directory: `Directory` of the search.
+    store: `CandidateStore` of the directory.
+    functions: dict from a name to a function.
+    example: `NetworkTask`, for all that tasks have in common.
+    folds: int, the networks of a function or a trial in an iteration.
+    limits: `Limits`.
+    sampler: as in `EnsembleSearch`.
+    enqueue: as in `EnsembleSearch.fit`.
+  """
+  directory: files.Directory
+  store: candidates_lib.CandidateStore
+  functions: dict[str, Any]
+  example: network_lib.NetworkTask
+  folds: int
+  limits: judge_lib.Limits
+  sampler: Any = None
+  enqueue: dict[str, list] | None = None
+
+  def __post_init__(self) -> None:
+    self._spaces = list_spaces(self.functions)
     self._stopped: set[str] = set()  # Functions that get no more trials.
     self._forget_untrained()
 
@@ -121,36 +129,36 @@ class Proposer:
 
     Another function may be given for these. The same one is proposed the same.
     """
-    last = {candidate.function: candidate.iteration for candidate in self._store
+    last = {candidate.function: candidate.iteration for candidate in self.store
             if any(map(self._has_trained, candidate.keys()))}
-    for candidate in list(self._store):
+    for candidate in list(self.store):
       if candidate.trial and candidate.function in self._spaces and (
           candidate.iteration > last.get(candidate.function, -1)):
-        self._store.remove(candidate)
+        self.store.remove(candidate)
 
   def _has_trained(self, key):
-    record = self._directory.folder(key).read_record()
+    record = self.directory.folder(key).read_record()
     return record is not None and not record.error
 
   def propose(self, iteration: int) -> list[candidates_lib.SearchCandidate]:
     """Returns the candidates of an iteration, without pruned trials."""
     candidates = []
-    for name in self._functions:
+    for name in self.functions:
       if name not in self._spaces and not self._is_repeated(name, iteration):
         candidate = candidates_lib.SearchCandidate(
-            name, iteration, folds=self._folds)
-        if candidate.name not in self._store:
-          self._store.write(candidate)
-        candidates.append(self._store.get(candidate.name))
+            name, iteration, folds=self.folds)
+        if candidate.name not in self.store:
+          self.store.write(candidate)
+        candidates.append(self.store.get(candidate.name))
     for name in self._spaces:
       count = len(self._trials_of(name, iteration))
       if not self._is_proposed(name, iteration):
         if name not in self._stopped:
           self._ask(name, iteration)
-      elif count != self._limits.trials:
+      elif count != self.limits.trials:
         log.warning(
             "trials=%d: iteration %d of models[%r] has the %d trials that were "
-            "proposed before.", self._limits.trials, iteration + 1, name, count)
+            "proposed before.", self.limits.trials, iteration + 1, name, count)
       candidates += [trial for trial in self._trials_of(name, iteration)
                      if not trial.is_pruned]
     return candidates
@@ -159,7 +167,7 @@ class Proposer:
     """Returns whether a function makes the same network in each iteration."""
     if iteration < 2:
       return False
-    first, second = (self._store.get(candidates_lib.SearchCandidate(
+    first, second = (self.store.get(candidates_lib.SearchCandidate(
         name, earlier).name).values for earlier in range(2))
     if not first or first != second:
       return False
@@ -172,7 +180,7 @@ class Proposer:
 
   def _trials_of(self, name, iteration=None):
     """Returns the trials of a function, in an iteration or in all."""
-    return [candidate for candidate in self._store
+    return [candidate for candidate in self.store
             if candidate.trial and candidate.function == name and
             iteration in (candidate.iteration, None)]
 
@@ -185,7 +193,7 @@ class Proposer:
     """
     rows = []
     enqueued = [trial.enqueued for trial in trials]
-    for row in self._enqueue.get(name, ()):
+    for row in (self.enqueue or {}).get(name, ()):
       if row not in enqueued + rows:
         rows.append(row)
     return rows
@@ -195,10 +203,10 @@ class Proposer:
     for name in self._spaces:
       if self._to_enqueue(name, self._trials_of(name)) and all(
           self._is_proposed(name, iteration)
-          for iteration in range(self._limits.iterations)):
+          for iteration in range(self.limits.iterations)):
         log.warning(
             "enqueue: models[%r] has the trials of all %d iterations: expected "
-            "a larger number of iterations.", name, self._limits.iterations)
+            "a larger number of iterations.", name, self.limits.iterations)
 
   def _ask(self, name, iteration):
     """Records the trials that Optuna proposes for an iteration.
@@ -209,33 +217,33 @@ class Proposer:
     """
     optuna = studies.import_optuna(f"models[{name!r}]")
     known = self._trials_of(name, iteration)
-    count = known[0].proposed if known else self._limits.trials
+    count = known[0].proposed if known else self.limits.trials
     earlier = [trial for trial in self._trials_of(name)
                if trial.iteration < iteration]
     asked = []  # Candidates, with the errors of their function.
     with studies.quiet(optuna):
       study = studies.open_study(
-          self._directory, self._example.monitor, name, iteration, earlier,
-          self._sampler, self._example.seed, self._limits.finalists is not None)
+          self.directory, self.example.monitor, name, iteration, earlier,
+          self.sampler, self.example.seed, self.limits.finalists is not None)
       rows = self._to_enqueue(name, earlier)
       for row in rows[:count]:
         study.enqueue_trial(row)
       while len(asked) < count and not studies.has_stopped(study):
         asked.append(self._ask_once(optuna, study, name, iteration))
-      trained = studies.read_hyperparameters(self._directory, name, iteration)
+      trained = studies.read_hyperparameters(self.directory, name, iteration)
       new = [(candidate, error) for candidate, error in asked
-             if candidate.name not in self._store]
+             if candidate.name not in self.store]
       for candidate, _ in new:
         is_known = trained.get(candidate.trial) == candidate.hyperparameters
         for key in candidate.keys():
           if not is_known or not self._has_trained(key):
-            self._directory.folder(key).forget()
-      studies.write_study(self._directory, name, iteration, study)
+            self.directory.folder(key).forget()
+      studies.write_study(self.directory, name, iteration, study)
     for candidate, error in new:
       candidate.proposed = len(asked)
-      self._store.write(candidate)
+      self.store.write(candidate)
       if error is not None:
-        folder = self._directory.folder(candidate.key())
+        folder = self.directory.folder(candidate.key())
         failures.record_failure(candidate.key(), folder, error,
                                 before=folder.predicted_record())
     if len(asked) < count:
@@ -252,14 +260,14 @@ class Proposer:
     """Returns the next trial of a study, and the error of its function."""
     trial = study.ask()
     candidate = candidates_lib.SearchCandidate(
-        name, iteration, trial.number + 1, self._folds,
-        code=identity.digest_code(self._functions[name]))
+        name, iteration, trial.number + 1, self.folds,
+        code=identity.digest_code(self.functions[name]))
     key, failure = candidate.key(), None
     try:
-      with seeds.seeded_thread(key.seed(self._example.seed)):
+      with seeds.seeded_thread(key.seed(self.example.seed)):
         candidate.architecture = identity.describe_model(models_lib.build_model(
-            key.owner, functools.partial(self._functions[name], trial),
-            self._example.arguments))
+            key.owner, functools.partial(self.functions[name], trial),
+            self.example.arguments))
     except Exception as error:  # Of the user.  # pylint: disable=broad-except
       if studies.is_pruned(error):
         candidate.is_pruned = True

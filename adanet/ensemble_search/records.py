@@ -67,25 +67,27 @@ class NetworkKey(NamedTuple):
   @property
   def maker(self) -> str:
     """The function or trial that makes the architecture: "deep", "deep #7"."""
-    return self.function + f" #{self.trial}" * bool(self.trial)
+    return f"{self.function} #{self.trial}" if self.trial else self.function
 
   @property
   def owner(self) -> str:
     """The function, or the trial of a function, in messages."""
-    return f"trial {self.trial} of " * bool(self.trial) + (
-        f"models[{self.function!r}]")
+    function = f"models[{self.function!r}]"
+    return f"trial {self.trial} of {function}" if self.trial else function
 
   @property
   def name(self) -> str:
     """The name that a user sees: "deep", or "deep (2), fold 3 of 5"."""
-    return self.member + (
-        f", fold {self.fold + 1} of {self.folds}" if self.folds > 1 else "")
+    if self.folds == 1:
+      return self.member
+    return f"{self.member}, fold {self.fold + 1} of {self.folds}"
 
   @property
   def member(self) -> str:
     """The name without the fold: "deep", "deep (2)" or "deep #7"."""
-    return self.maker + f" ({self.iteration + 1})" * (
-        self.iteration > 0 and not self.trial)
+    if self.trial or not self.iteration:
+      return self.maker
+    return f"{self.maker} ({self.iteration + 1})"
 
   @property
   def folder(self) -> str:
@@ -141,8 +143,9 @@ class NetworkRecord:
 
   def best_value(self, monitor: str) -> float | None:
     """Returns a log of the best epoch; None before the first epoch ends."""
-    return (self.epochs[self.best_epoch - 1][monitor] if self.best_epoch
-            else None)
+    if not self.best_epoch:
+      return None
+    return self.epochs[self.best_epoch - 1][monitor]
 
   def fail(self, reason: str) -> None:
     """Ends the network for a reason such as "NaN in dense/kernel"."""
@@ -151,8 +154,8 @@ class NetworkRecord:
   @property
   def error(self) -> str:
     """The reason why the network failed; "" if the network did not fail."""
-    return (self.ended.removeprefix(FAILED)
-            if self.ended.startswith(FAILED) else "")
+    _, _, reason = self.ended.partition(FAILED)
+    return reason
 
   @property
   def predictions_id(self) -> int:

@@ -8,13 +8,11 @@ ones train the other folds.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
-from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import network as network_lib
@@ -31,34 +29,17 @@ class SearchRounds:
     judged_by: str, the loss and the metrics by which candidates have values.
   """
 
-  def __init__(self, directory: files.Directory,
-               store: candidates_lib.CandidateStore, functions: dict[str, Any],
-               example: network_lib.NetworkTask, folds: int,
-               limits: judge_lib.Limits, sampler: Any = None,
-               enqueue: dict[str, list] | None = None):
-    """Proposes nothing yet.
-
-    Args:
-      directory: `Directory` of the search.
-      store: `CandidateStore` of the directory.
-      functions: dict from a name to a function.
-      example: `NetworkTask`, for all that tasks have in common.
-      folds: int, the networks of a function or a trial in an iteration.
-      limits: `Limits`.
-      sampler: as in `EnsembleSearch`.
-      enqueue: as in `EnsembleSearch.fit`.
-    """
-    self.store = store
-    self.functions = functions
+  def __init__(self, proposer: proposals.Proposer):
+    self.store = proposer.store
+    self.functions = proposer.functions
+    self._proposer = proposer
+    self._directory = proposer.directory
+    self._example = proposer.example
+    self._limits = proposer.limits
     self.judged_by = identity.digest_json({
-        name: value for name, value in example.arguments.to_json().items()
+        name: value
+        for name, value in self._example.arguments.to_json().items()
         if name != "optimizer"})
-    self._directory = directory
-    self._example = example
-    self._folds = folds
-    self._limits = limits
-    self._proposer = proposals.Proposer(
-        directory, store, functions, example, folds, limits, sampler, enqueue)
 
   def task(self, candidate: candidates_lib.SearchCandidate, fold: int = 0
           ) -> network_lib.NetworkTask:
@@ -104,11 +85,11 @@ class SearchRounds:
       self._forget_failures([candidate for candidate in self.known()
                              if candidate.iteration == iteration])
       yield self._proposer.propose(iteration), range(
-          1 if has_finals else self._folds)
+          1 if has_finals else self._proposer.folds)
     if has_finals:
       finalists = self.shortlist().finalists
       self._forget_failures(finalists)
-      yield finalists, range(1, self._folds)
+      yield finalists, range(1, self._proposer.folds)
 
   def _forget_failures(self, candidates):
     """Forgets the networks that failed in an earlier call."""
@@ -189,8 +170,8 @@ class SearchRounds:
     if len(members) > 1:
       parts.append(f"All {len(members)} networks that began have failed.")
     if record.error.startswith(("NaN", "infinity")):
-      parts.append("Try a smaller learning rate, or look for NaN and for values "
-                   "that are too large in x and y.")
+      parts.append("Try a smaller learning rate, or look for NaN and for "
+                   "values that are too large in x and y.")
     raise ValueError(
         f"{' '.join(parts)} fit trains {'them' if len(members) > 1 else 'it'} "
         "again when called again. Each traceback is in the network's folder in "

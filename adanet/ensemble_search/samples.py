@@ -24,7 +24,10 @@ _SAMPLE_SIZE = 32
 def write(directory: files.Directory, splits: list) -> dict[str, Any]:
   """Writes the samples of each fold; returns their structure as JSON has it."""
   labels = [split.held_out.labels() for split in splits]
-  directory.write_held_out_rows([split.held_out_rows() for split in splits])
+  rows = [split.held_out_rows() for split in splits]
+  files.write_arrays(directory.path / files.ROWS, {
+      str(fold): numbers for fold, numbers in enumerate(rows)
+      if numbers is not None})
   _write(directory.path / files.LABELS, map(rows_lib.flat_arrays, labels))
   layout = splits[0].layout()
   count = len(rows_lib.flat_arrays(layout.structure[0]))
@@ -48,18 +51,14 @@ def remove_damaged(directory: files.Directory) -> None:
   """Removes damaged files that `fit` writes anew, each with a line."""
   for name in (files.ENSEMBLE, files.SAMPLE, files.LABELS, files.ROWS):
     path = directory.path / name
+    read = files.read_json if name == files.ENSEMBLE else files.read_arrays
     try:
-      if name == files.ENSEMBLE:
-        files.read_json(path)
-      else:
-        with np.load(path) as file:
-          dict(file)
-    except FileNotFoundError:
-      pass
-    except Exception as error:  # NumPy has another error for each damage.
+      if path.exists():
+        read(path)
+    except (OSError, ValueError) as error:
       log.warning("%r cannot be read: %s. It is made again.", str(path),
-                  messages.one_line(error))
-      path.unlink(missing_ok=True)
+                  messages.one_line(error.__cause__ or error))
+      path.unlink()
 
 
 def read_x(directory: files.Directory, content: dict[str, Any]
@@ -82,6 +81,13 @@ def read_labels(directory: files.Directory, content: dict[str, Any]) -> list:
       directory.path / files.LABELS, specs, content["folds"])]
 
 
+def read_rows(directory: files.Directory) -> dict[int, np.ndarray]:
+  """Returns the numbers of the held-out rows in x by fold, if x has numbers.
+  """
+  arrays = files.read_arrays(directory.path / files.ROWS)
+  return {int(fold): numbers for fold, numbers in arrays.items()}
+
+
 def _specs_to_json(specs):
   return [(type(spec).__name__, spec.shape.as_list(), spec.dtype.name)
           for spec in specs]
@@ -96,35 +102,24 @@ def _layout_from_json(content):
 
 def _write(path: pathlib.Path, folds: Iterable[list]) -> None:
   """Writes a list of tensors for each fold."""
-  parts = {}
+  arrays = {}
   for fold, tensors in enumerate(folds):
     for i, tensor in enumerate(tensors):
       for j, part in enumerate(tf.nest.flatten(
           tensor, expand_composites=True)):
-        parts[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
+        arrays[f"{fold}_{i}_{j}_{part.dtype.name}"] = np.frombuffer(
             tf.io.serialize_tensor(part).numpy(), np.uint8)
-  with files.atomic_write(path) as temporary:
-    with open(temporary, "wb") as file:
-      np.savez(file, **parts)
+  files.write_arrays(path, arrays)
 
 
 def _read(path: pathlib.Path, specs: list, count: int) -> list[list]:
   """Returns a list of tensors for each fold."""
-  try:
-    with np.load(path) as file:
-      saved = dict(file)
-  except Exception as error:  # NumPy has another error for each damage.
-    raise files.DamagedFileError(
-        f"{str(path)!r} cannot be read: {messages.one_line(error)}. Call fit "
-        "again with the same data, which writes the file.") from error
-  folds: dict[str, dict[str, list]] = {}  # The parts of each tensor.
-  for name in saved:
-    fold, i, _, kind = name.split("_")
-    folds.setdefault(fold, {}).setdefault(i, []).append(
-        tf.io.parse_tensor(saved[name].tobytes(), kind))
-  return [[_join_parts(specs[int(i)], parts)
-           for i, parts in folds.get(str(fold), {}).items()]
-          for fold in range(count)]
+  folds: list[list] = [[[] for _ in specs] for _ in range(count)]  # Of parts.
+  for name, array in files.read_arrays(path).items():
+    fold, i, _, dtype = name.split("_")
+    folds[int(fold)][int(i)].append(
+        tf.io.parse_tensor(array.tobytes(), dtype))
+  return [list(map(_join_parts, specs, tensors)) for tensors in folds]
 
 
 def _join_parts(spec, parts):

@@ -20,6 +20,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import preflight as preflight_lib
+from adanet.ensemble_search import proposals
 from adanet.ensemble_search import rounds as rounds_lib
 from adanet.ensemble_search import samples
 from adanet.ensemble_search import settings as settings_lib
@@ -78,9 +79,9 @@ class SearchRun:
     samples.remove_damaged(directory)
     store = candidates.CandidateStore(directory, repairs=True)
     self._display = display
-    self._rounds = rounds_lib.SearchRounds(
+    self._rounds = rounds_lib.SearchRounds(proposals.Proposer(
         directory, store, settings.functions, self._example, len(splits),
-        self._limits, settings.sampler, self._amount.enqueue)
+        self._limits, settings.sampler, self._amount.enqueue))
     if self._recorded is not None:
       arguments.compare(str(directory.path), self._recorded, settings.seed,
                         self._digests)
@@ -152,7 +153,6 @@ class SearchRun:
         "finalists": self._limits.finalists,
         "max_members": self._limits.max_members,
         "combine": combining.registered_name(settings.combine),
-        "is_series": self._is_series, "stops": rounds.stops,
-        "judged_by": rounds.judged_by,
+        "is_series": self._is_series, "judged_by": rounds.judged_by,
         "arguments": settings.arguments.to_json(),
         **samples.write(self._directory, self._splits)})

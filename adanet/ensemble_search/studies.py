@@ -35,8 +35,8 @@ def import_optuna(owner: str) -> Any:
     import optuna  # pylint: disable=g-import-not-at-top
   except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"{owner} takes a trial of Optuna, which is not installed: expected the "
-        "extra \"trials\", as in pip install 'adanet-distributed[trials]'."
+        f"{owner} takes a trial of Optuna, which is not installed: expected "
+        "the extra \"trials\", as in pip install 'adanet-distributed[trials]'."
     ) from error
   return optuna
 
@@ -55,12 +55,9 @@ def quiet(optuna: Any) -> Iterator[None]:
   optuna.logging.set_verbosity(optuna.logging.WARNING)
   try:
     with warnings.catch_warnings():
-      warnings.simplefilter(
-          "ignore", optuna.exceptions.ExperimentalWarning)
+      warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
       # The directory has tuples and lists as they are.
       warnings.filterwarnings("ignore", "Choices for a categorical")
-      # An error says so.
-      warnings.filterwarnings("ignore", "Fixed parameter")
       yield
   finally:
     optuna.logging.set_verbosity(verbosity)
@@ -81,13 +78,7 @@ class _NoStudy:
 
 def recorded_trial(owner: str, hyperparameters: dict[str, Any], number: int
                   ) -> Any:
-  """Returns an `optuna.trial.FixedTrial` with the hyperparameters of a record.
-
-  Args:
-    owner: str, the trial in messages.
-    hyperparameters: dict from a name to a value.
-    number: int, from 1.
-  """
+  """Returns an `optuna.trial.FixedTrial`; `number` begins at 1."""
   trial = import_optuna(owner).trial.FixedTrial(hyperparameters, number - 1)
   trial.study = _NoStudy()
   return trial
@@ -107,12 +98,13 @@ def sampler_seed(seed: int, function: str) -> int:
   return zlib.crc32(f"{seed}/sampler/{function}".encode()) & 0x7fffffff
 
 
-def _make_sampler(optuna, sampler, seed):
+def _make_sampler(optuna, sampler, seed, iteration):
   if sampler is None:
-    # The first iteration alone is drawn at random, unless all of it fails.
+    # The first iteration is drawn at random, and no other, even if all networks
+    # of the first iteration have failed.
     return optuna.samplers.TPESampler(
-        n_startup_trials=1, multivariate=True, group=True, constant_liar=True,
-        seed=seed)
+        n_startup_trials=0, multivariate=True, group=True, constant_liar=True,
+        seed=seed) if iteration else optuna.samplers.RandomSampler(seed)
   result = sampler(seed)
   if not isinstance(result, optuna.samplers.BaseSampler):
     raise TypeError(f"sampler returned {messages.describe(result)}: expected "
@@ -138,7 +130,7 @@ def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
     is_by_fold: see `read_result`.
   """
   optuna = import_optuna(f"models[{name!r}]")
-  new = _make_sampler(optuna, sampler, sampler_seed(seed, name))
+  new = _make_sampler(optuna, sampler, sampler_seed(seed, name), iteration)
   # Fresh samplers of a function are compared, because samplers change.
   kind = [optuna.__version__, "" if sampler is None else identity.text_of(
       [type(new).__name__, getattr(new, "__dict__", {})])]
@@ -151,6 +143,8 @@ def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
     log.warning("sampler: models[%r] had another sampler in earlier iterations."
                 " The new sampler starts from their %d trials.", name,
                 len(trials))
+    study.sampler = new
+  elif sampler is None and iteration == 1:
     study.sampler = new
   study.set_user_attr("sampler", kind)
   for trial in study.get_trials(
@@ -220,10 +214,9 @@ def _dumps(study):
   except Exception as error:  # Of the user's sampler.
     raise ValueError(
         f"sampler returned {messages.describe(study.sampler)}, which "
-        f"cloudpickle cannot write: {messages.one_line(error)}. Give its class a "
-        "__getstate__, because the directory keeps the sampler for the next "
-        "iteration."
-    ) from error
+        f"cloudpickle cannot write: {messages.one_line(error)}. Give its class "
+        "a __getstate__, because the directory keeps the sampler for the next "
+        "iteration.") from error
 
 
 def has_stopped(study: Any) -> bool:
@@ -251,8 +244,8 @@ def record_trial(candidate: candidates.SearchCandidate, trial: Any,
     failure: the error of the function, or None.
 
   Raises:
-    ValueError: a choice or an attribute cannot be written as JSON, or the user
-      has enqueued values that the function does not take.
+    ValueError: a choice or an attribute cannot be written as JSON, or the
+      function does not take the values of `enqueue`.
   """
   owner = candidate.key().owner
   enqueued = trial.system_attrs.get("fixed_params", {})
