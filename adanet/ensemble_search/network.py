@@ -87,7 +87,7 @@ class NetworkTask(NamedTuple):
     function = self.function
     if self.hyperparameters is not None:
       function = functools.partial(function, studies.recorded_trial(
-          self.owner, self.hyperparameters, self.key.trial))
+          self.hyperparameters, self.key.trial))
     return models.build_model(
         self.owner, function, self.arguments, self.copies)
 

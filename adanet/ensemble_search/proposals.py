@@ -55,7 +55,7 @@ def check_trials(trials: int | None, enqueue: Any, functions: dict[str, Any]
         f"trials={trials}: expected None, because no function in models takes "
         "a trial of Optuna as its argument, such as def make(trial).")
   if spaces:
-    studies.import_optuna(f"models[{spaces[0]!r}]")
+    studies.import_optuna()
   if enqueue is not None and not (
       isinstance(enqueue, dict) and set(enqueue) <= set(spaces) and all(
           isinstance(rows, (list, tuple)) and all(
@@ -83,8 +83,8 @@ def build_at_random(owner: str, function: Any) -> Any:
   Raises:
     ValueError: the function fails, or has pruned many trials.
   """
-  optuna = studies.import_optuna(owner)
-  with studies.quiet(optuna):
+  optuna = studies.import_optuna()
+  with studies.quiet():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     while True:
       trial = study.ask()
@@ -215,13 +215,12 @@ class Proposer:
     proposes the same again. So does a record that was damaged, whose networks
     stay if the trial is the one in the study's file.
     """
-    optuna = studies.import_optuna(f"models[{name!r}]")
     known = self._trials_of(name, iteration)
     count = known[0].proposed if known else self.limits.trials
     earlier = [trial for trial in self._trials_of(name)
                if trial.iteration < iteration]
     asked = []  # Candidates, with the errors of their function.
-    with studies.quiet(optuna):
+    with studies.quiet():
       study = studies.open_study(
           self.directory, self.example.monitor, name, iteration, earlier,
           self.sampler, self.example.seed, self.limits.finalists is not None)
@@ -229,7 +228,7 @@ class Proposer:
       for row in rows[:count]:
         study.enqueue_trial(row)
       while len(asked) < count and not studies.has_stopped(study):
-        asked.append(self._ask_once(optuna, study, name, iteration))
+        asked.append(self._ask_once(study, name, iteration))
       trained = studies.read_hyperparameters(self.directory, name, iteration)
       new = [(candidate, error) for candidate, error in asked
              if candidate.name not in self.store]
@@ -256,7 +255,7 @@ class Proposer:
       log.warning("enqueue: %d trials of models[%r] wait for the next "
                   "iteration.", len(rows) - count, name)
 
-  def _ask_once(self, optuna, study, name, iteration):
+  def _ask_once(self, study, name, iteration):
     """Returns the next trial of a study, and the error of its function."""
     trial = study.ask()
     candidate = candidates_lib.SearchCandidate(
@@ -271,7 +270,8 @@ class Proposer:
     except Exception as error:  # Of the user.  # pylint: disable=broad-except
       if studies.is_pruned(error):
         candidate.is_pruned = True
-        study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        study.tell(
+            trial, state=studies.import_optuna().trial.TrialState.PRUNED)
       else:
         failure = error
     studies.record_trial(

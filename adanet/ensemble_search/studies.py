@@ -29,15 +29,15 @@ import cloudpickle
 import numpy as np
 
 
-def import_optuna(owner: str) -> Any:
-  """Returns the package `optuna`, which `owner` needs."""
+def import_optuna() -> Any:
+  """Returns the package `optuna`, which functions with a trial need."""
   try:
     import optuna  # pylint: disable=g-import-not-at-top
   except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"{owner} takes a trial of Optuna, which is not installed: expected "
-        "the extra \"trials\", as in pip install 'adanet-distributed[trials]'."
-    ) from error
+        "models has a function of a trial of Optuna, which is not installed: "
+        "expected the extra \"trials\", as in pip install "
+        "'adanet-distributed[trials]'.") from error
   return optuna
 
 
@@ -49,8 +49,9 @@ def is_pruned(error: Exception) -> bool:
 
 
 @contextlib.contextmanager
-def quiet(optuna: Any) -> Iterator[None]:
+def quiet() -> Iterator[None]:
   """Leaves out that a study begins, and that options are experimental."""
+  optuna = import_optuna()
   verbosity = optuna.logging.get_verbosity()
   optuna.logging.set_verbosity(optuna.logging.WARNING)
   try:
@@ -76,10 +77,9 @@ class _NoStudy:
         "isinstance(trial, optuna.Trial).")
 
 
-def recorded_trial(owner: str, hyperparameters: dict[str, Any], number: int
-                  ) -> Any:
+def recorded_trial(hyperparameters: dict[str, Any], number: int) -> Any:
   """Returns an `optuna.trial.FixedTrial`; `number` begins at 1."""
-  trial = import_optuna(owner).trial.FixedTrial(hyperparameters, number - 1)
+  trial = import_optuna().trial.FixedTrial(hyperparameters, number - 1)
   trial.study = _NoStudy()
   return trial
 
@@ -98,7 +98,8 @@ def sampler_seed(seed: int, function: str) -> int:
   return zlib.crc32(f"{seed}/sampler/{function}".encode()) & 0x7fffffff
 
 
-def _make_sampler(optuna, sampler, seed, iteration):
+def _make_sampler(sampler, seed, iteration):
+  optuna = import_optuna()
   if sampler is None:
     # The first iteration is drawn at random, and no other, even if all networks
     # of the first iteration have failed.
@@ -127,14 +128,14 @@ def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
     trials: list of the trials of the function in earlier iterations.
     sampler: as in `EnsembleSearch`.
     seed: int, the seed of the search.
-    is_by_fold: see `read_result`.
+    is_by_fold: bool, whether trials are told the values of their first fold.
   """
-  optuna = import_optuna(f"models[{name!r}]")
-  new = _make_sampler(optuna, sampler, sampler_seed(seed, name), iteration)
+  optuna = import_optuna()
+  new = _make_sampler(sampler, sampler_seed(seed, name), iteration)
   # Fresh samplers of a function are compared, because samplers change.
   kind = [optuna.__version__, "" if sampler is None else identity.text_of(
       [type(new).__name__, getattr(new, "__dict__", {})])]
-  study = _read_study(directory.study_path(name, iteration - 1), optuna, trials
+  study = _read_study(directory.study_path(name, iteration - 1), trials
                      ) if trials else None
   if study is None:
     study = build_study(monitor, name, trials, is_by_fold, new)
@@ -149,21 +150,19 @@ def open_study(directory: files.Directory, monitor: records.Monitor, name: str,
   study.set_user_attr("sampler", kind)
   for trial in study.get_trials(
       deepcopy=False, states=[optuna.trial.TrialState.RUNNING]):
-    state, value = read_result(
-        optuna, trials[trial.number], monitor, is_by_fold)
+    state, value = _read_result(trials[trial.number], monitor, is_by_fold)
     if state != optuna.trial.TrialState.RUNNING:
       study.tell(trial.number, value, state)
   return study
 
 
-def read_result(optuna: Any, trial: candidates.SearchCandidate,
-                monitor: records.Monitor, is_by_fold: bool) -> tuple[Any, Any]:
+def _read_result(trial, monitor, is_by_fold):
   """Returns the `TrialState` of a candidate, and its value or None.
 
   The value is on all held-out rows, or with `is_by_fold` on those of the first
   fold, which all trials have.
   """
-  states = optuna.trial.TrialState
+  states = import_optuna().trial.TrialState
   if trial.is_pruned:
     return states.PRUNED, None
   values = trial.values.get(0, {}) if is_by_fold else trial.all_values
@@ -172,8 +171,9 @@ def read_result(optuna: Any, trial: candidates.SearchCandidate,
   return states.FAIL if values or trial.error else states.RUNNING, None
 
 
-def _read_study(path, optuna, trials):
+def _read_study(path, trials):
   """Returns the study in a file; None, with a warning, if it is unusable."""
+  optuna = import_optuna()
   try:
     study = cloudpickle.loads(path.read_bytes())
     version, _ = study.user_attrs["sampler"]
@@ -278,7 +278,7 @@ def _check_enqueued(function, enqueued, trial, failure):
   try:
     if failure is not None:
       raise failure
-    import_optuna("enqueue").trial.create_trial(
+    import_optuna().trial.create_trial(
         params={**trial.params, **enqueued}, distributions=trial.distributions,
         value=0.)
   except ValueError as error:
@@ -303,15 +303,15 @@ def build_study(monitor: records.Monitor, name: str,
                 sampler: Any = None) -> Any:
   """Returns an `optuna.Study` in memory with the trials of a function.
 
-  `sampler` is None for Optuna's default; see `read_result` for `is_by_fold`.
+  `sampler` is None for Optuna's default; see `open_study` for `is_by_fold`.
   """
-  optuna = import_optuna(f"models[{name!r}]")
-  with quiet(optuna):
+  optuna = import_optuna()
+  with quiet():
     study = optuna.create_study(
         sampler=sampler, study_name=name, direction={
             "min": "minimize", "max": "maximize"}[monitor.mode])
     for trial in trials:
-      state, value = read_result(optuna, trial, monitor, is_by_fold)
+      state, value = _read_result(trial, monitor, is_by_fold)
       study.add_trial(optuna.trial.create_trial(
           state=state, value=value, params=trial.hyperparameters,
           distributions={
