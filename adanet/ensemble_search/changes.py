@@ -36,8 +36,6 @@ def check_functions(directory: files.Directory, rounds: rounds_lib.SearchRounds,
       else:
         change = _find_change(
             candidate, task, folder, splits[key.fold], has_ended)
-    except files.DamagedFileError:
-      raise
     except ValueError as error:
       change = messages.one_line(error).removeprefix(
           task.owner + " ").rstrip(".")
@@ -107,8 +105,6 @@ def _find_change(candidate, task, folder, split, has_ended):
       rows_lib.CHECK_SIZE))[0]
   try:
     ensemble_model.build_member(task, x, folder)
-  except files.DamagedFileError:
-    raise
   except ValueError:
     if difference:
       return f"makes another model: {difference}"

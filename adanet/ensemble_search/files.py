@@ -68,8 +68,8 @@ _TUPLE = "__tuple__"  # The key of an object in JSON that stands for a tuple.
 _NEW = "new-"  # Begins the name of a file that is being written.
 
 
-class DamagedFileError(ValueError):
-  """A file of a network cannot be read, as after a crash of the machine."""
+class DamagedFileError(OSError):
+  """A file of a search cannot be read, as after a crash of the machine."""
 
 
 @contextlib.contextmanager

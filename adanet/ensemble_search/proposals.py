@@ -30,10 +30,8 @@ _MAX_PRUNED = 100
 
 
 def check_sampler(sampler: Any) -> None:
-  """Raises a TypeError if `sampler` is no function of a seed, and not None."""
-  if sampler is not None and (
-      not callable(sampler) or hasattr(sampler, "sample_relative") and
-      not isinstance(sampler, type)):
+  """Raises a TypeError if `sampler` is no function, and not None."""
+  if sampler is not None and not callable(sampler):
     raise TypeError(
         f"sampler={messages.describe(sampler)}: expected a function from a seed"
         " to a new sampler, such as lambda seed: "
@@ -199,14 +197,13 @@ class Proposer:
     return rows
 
   def warn_of_enqueued(self) -> None:
-    """Says which hyperparameters of the user no iteration is left for."""
+    """Says which hyperparameters of the user no iteration had room for."""
     for name in self._spaces:
-      if self._to_enqueue(name, self._trials_of(name)) and all(
-          self._is_proposed(name, iteration)
-          for iteration in range(self.limits.iterations)):
+      rows = self._to_enqueue(name, self._trials_of(name))
+      if rows:
         log.warning(
-            "enqueue: models[%r] has the trials of all %d iterations: expected "
-            "a larger number of iterations.", name, self.limits.iterations)
+            "enqueue: %d trials of models[%r] wait for a larger number of "
+            "iterations than %d.", len(rows), name, self.limits.iterations)
 
   def _ask(self, name, iteration):
     """Records the trials that Optuna proposes for an iteration.
@@ -224,8 +221,7 @@ class Proposer:
       study = studies.open_study(
           self.directory, self.example.monitor, name, iteration, earlier,
           self.sampler, self.example.seed, self.limits.finalists is not None)
-      rows = self._to_enqueue(name, earlier)
-      for row in rows[:count]:
+      for row in self._to_enqueue(name, earlier)[:count]:
         study.enqueue_trial(row)
       while len(asked) < count and not studies.has_stopped(study):
         asked.append(self._ask_once(study, name, iteration))
@@ -251,9 +247,6 @@ class Proposer:
           "models[%r] gets no more trials than %d: its sampler has proposed "
           "all, or the function has called trial.study.stop().", name,
           len(self._trials_of(name)))
-    elif len(rows) > count:
-      log.warning("enqueue: %d trials of models[%r] wait for the next "
-                  "iteration.", len(rows) - count, name)
 
   def _ask_once(self, study, name, iteration):
     """Returns the next trial of a study, and the error of its function."""

@@ -65,7 +65,6 @@ class SearchRounds:
     if missing:
       log.warning("models lacks %s, whose networks stay in the directory, and "
                   "out of the ensemble.", messages.list_names(missing))
-    self._proposer.warn_of_enqueued()
     has_yielded = False
     tasks: list[network_lib.NetworkTask] = []
     for candidates, folds in self._list_rounds():
@@ -75,6 +74,7 @@ class SearchRounds:
       if candidates and self._is_left(tasks):
         has_yielded = True
         yield tasks
+    self._proposer.warn_of_enqueued()
     if tasks and not has_yielded and self._needs_selection():
       yield tasks
 

@@ -396,13 +396,14 @@ class StudiesTest(parameterized.TestCase):
     enqueue = {"m": rows}
     search, lines = self._warnings(enqueue=enqueue, iterations=1)
     self.assertEqual(
-        ["enqueue: 2 trials of models['m'] wait for the next iteration."],
+        ["enqueue: 2 trials of models['m'] wait for a larger number of "
+         "iterations than 1."],
         lines)
     self._fit(enqueue=enqueue, iterations=1)
     _, lines = self._warnings(enqueue={"m": [{"a": .9}]}, iterations=1)
     self.assertEqual(
-        ["enqueue: models['m'] has the trials of all 1 iterations: expected a "
-         "larger number of iterations."], lines)
+        ["enqueue: 1 trials of models['m'] wait for a larger number of "
+         "iterations than 1."], lines)
     search = self._fit(enqueue=enqueue)
     params = self._params(search)
     self.assertLen(params, _ITERATIONS * _TRIALS)
