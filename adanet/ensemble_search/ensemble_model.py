@@ -51,8 +51,13 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
                 ) -> Any:
   """Returns a trained model: built again by its function, with its values.
 
-  A layer that was made outside of the function stays as it is. Where the layer
-  has other values than when the network trained, the model gets a copy.
+  Layers that were made outside of the function stay as they are: the model has
+  copies.
+
+  Args:
+    task: the task of the network.
+    x: the first held-out rows of the fold.
+    folder: `Folder` of the network.
 
   Raises:
     ValueError: the function makes another model than before.
@@ -62,44 +67,14 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
     prepare(model, x)
   with task.seeded():
     again = task.build_model()
-    ids = set(map(id, models.list_parts(again)))
+    outer_ids = set(map(id, models.list_parts(again)))
     model = models.copy_outer_model(task.owner, model, again)
-  return load_network(task.owner, model, x, folder, ids)
-
-
-def load_network(owner: str, model: Any, x: Any, folder: files.Folder,
-                 outer_ids: Any = ()) -> Any:
-  """Returns a model with the values of a network, which predicts the same.
-
-  Args:
-    owner: the function in messages.
-    model: `keras.Model` that the function has built.
-    x: the first held-out rows of the fold.
-    folder: `Folder` of the network.
-    outer_ids: the ids of layers and variables that stay unchanged.
-
-  Raises:
-    ValueError: the function makes another model than before.
-  """
+  model = models.copy_layers(model, outer_ids)
   problem = ("its predictions of held-out rows are others. Give the original "
              "function, and keep values in weights of layers: Keras saves no "
              "tf.Variable.")
   try:
-    with warnings.catch_warnings():
-      # The optimizer's variables are in the file, too, and are not needed.
-      warnings.filterwarnings("ignore", message="Skipping variable loading")
-      outer = [part for part in models.list_parts(model)
-               if id(part) in outer_ids]
-      if _load(model, folder, outer):
-        model = models.copy_layers(model, set(map(id, outer)))
-        outer = [part for part in models.list_parts(model)
-                 if id(part) in outer_ids]
-        if _load(model, folder, outer):
-          names = messages.list_names(
-              part.name for part in outer if hasattr(part, "call"))
-          raise ValueError(
-              f"the layer {names} outside of the function has other values "
-              "now. Give it the original values, or make it in the function.")
+    _load(model, folder, outer_ids)
     if predicts(model, x, folder.predictions().outputs):
       return model
   except files.DamagedFileError:
@@ -110,24 +85,30 @@ def load_network(owner: str, model: Any, x: Any, folder: files.Folder,
   if damaged is not None:
     raise files.DamagedFileError(f"{str(damaged)!r} is damaged. Call fit again, "
                                  "which trains the network anew.")
-  raise ValueError(f"{owner} makes another model than the one that was "
+  raise ValueError(f"{task.owner} makes another model than the one that was "
                    f"trained: {problem}")
 
 
-def _load(model, folder, outer):
-  """Loads the best values; returns whether variables in `outer` had others.
-
-  These variables are as before.
-  """
-  variables = [part for part in outer if isinstance(part, keras.Variable)]
-  before = list(map(keras.ops.convert_to_numpy, variables))
-  folder.load(model, files.BEST)
-  differ = False
-  for variable, value in zip(variables, before):
-    if not np.array_equal(keras.ops.convert_to_numpy(variable), value):
-      differ = True
-      variable.assign(value)
-  return differ
+def _load(model, folder, outer_ids):
+  """Loads the best values; raises an error rather than change outer layers."""
+  # Of layers that Keras cannot copy.
+  outer = [part for part in models.list_parts(model) if id(part) in outer_ids]
+  old_values = [(part, keras.ops.convert_to_numpy(part)) for part in outer
+                if isinstance(part, keras.Variable)]
+  with warnings.catch_warnings():
+    # The optimizer's variables are in the file, too, and are not needed.
+    warnings.filterwarnings("ignore", message="Skipping variable loading")
+    folder.load(model, files.BEST)
+  changed = [(variable, value) for variable, value in old_values
+             if not np.array_equal(keras.ops.convert_to_numpy(variable), value)]
+  for variable, value in changed:
+    variable.assign(value)
+  if changed:
+    names = messages.list_names(
+        part.name for part in outer if isinstance(part, keras.Layer))
+    raise ValueError(
+        f"the layer {names} outside of the function has other values now. Give "
+        "it the original values, or make it in the function.")
 
 
 def prepare(model: Any, x: Any) -> None:
@@ -150,49 +131,58 @@ def predicts(model: Any, x: Any, expected: list) -> bool:
   count = rows_lib.flat_arrays(x)[0].shape[0]
   if (models.fixed_size(model) or count) != count:
     return True
-
-  def predict(x):
-    models.reset_states(model)
-    outputs = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
-    models.reset_states(model)
-    return [np.asarray(output, like.dtype)
-            for output, like in zip(outputs, expected)]
-
-  def are_apart(array, other):
-    # Devices differ by less.
-    return np.abs(array - other).max() > _MAX_APART * np.abs(other).max() + 1e-6
-
-  outputs = predict(x)
+  outputs, again = (_predict(model, x, expected) for _ in range(2))
   # Some models never predict the same twice.
-  if not any(are_apart(array, other[:count]) and (array == again).all()
-             for array, other, again in zip(outputs, expected, predict(x))):
+  if not any(_are_apart(array, other[:count]) and (array == same).all()
+             for array, other, same in zip(outputs, expected, again)):
     return True
   # Some predict a row by the other rows of its batch, of which x is a part.
   half = count // 2
-  return 0 < half and count < len(expected[0]) and any(
-      are_apart(array, other[:half]) for array, other in zip(predict(
-          keras.tree.map_structure(lambda part: None if part is None else (
-              rows_lib.reader(part)(tf.range(half))), x)), outputs))
+  if half == 0 or count == len(expected[0]):
+    return False
+  part = keras.tree.map_structure(
+      lambda array: array if array is None else rows_lib.reader(array)(
+          tf.range(half)), x)
+  return any(_are_apart(array, other[:half]) for array, other in zip(
+      _predict(model, part, expected), outputs))
 
 
-def make_inputs(layout: rows_lib.Layout, members: list, open_axes: Any = ()
-               ) -> Any:
+def _predict(model, x, like):
+  """Returns predictions as a flat list of arrays of the types of others."""
+  models.reset_states(model)
+  outputs = keras.tree.flatten(keras.Model.predict_step(model, (x,)))
+  models.reset_states(model)
+  return [np.asarray(output, array.dtype)
+          for output, array in zip(outputs, like)]
+
+
+def _are_apart(array, other):
+  """Returns whether predictions differ by more than those of two devices."""
+  return np.abs(array - other).max() > _MAX_APART * np.abs(other).max() + 1e-6
+
+
+def make_inputs(layout: rows_lib.Layout, members: list) -> Any:
   """Returns an `Input` for each array of x.
 
-  `open_axes` has pairs of the number of an array and an axis of any length.
+  Where the inputs of all members take any length, so does the `Input`.
   """
   specs = layout.pack(layout.specs)[0]
   names = _names(specs)
   # A Sequential may have its size from the rows that it was built on.
   sizes = {models.fixed_size(model) for model in members
            if not isinstance(model, keras.Sequential)} - {None}
+  shapes = [_input_shapes(model, specs) for model in members]
   flat: list[Any] = []
   for i, spec in enumerate(keras.tree.flatten(specs)):
     if spec is None:
       flat.append(None)
       continue
-    shape = [None if (i, axis) in open_axes else size
-             for axis, size in enumerate(spec.shape)]
+    shape = list(spec.shape)
+    if isinstance(spec, tf.TensorSpec) and None not in shapes:
+      for axis in range(1, len(shape)):
+        if all(shapes_of_member[i][axis] is None
+               for shapes_of_member in shapes):
+          shape[axis] = None
     if len(sizes) == 1:
       (shape[0],) = sizes
     flat.append(keras.Input(
@@ -211,61 +201,26 @@ def _names(specs):
   return keras.tree.flatten({key: key for key in specs})
 
 
-def _open_axes(members, x):
-  """Returns lists of axes of x that may have any length; the most axes first.
-
-  An axis is the number of an array of x, and of its axis. All members have
-  inputs of any length there, or take arrays that are longer by one: a model
-  without inputs of its own does not say what it takes.
-  """
-  flat = keras.tree.flatten(x)
-  shapes = [_input_shapes(model, x) for model in members]
-  axes = [(i, axis) for i, array in enumerate(flat)
-          if isinstance(array, tf.Tensor) for axis in range(1, array.ndim)]
-  is_open = lambda model, own, i, axis: (
-      own is not None and own[i][axis] is None or
-      _takes_longer(model, x, flat, i, axis))
-  said = [(i, axis) for i, axis in axes if all(
-      own is not None and own[i][axis] is None for own in shapes)]
-  return [[pair for pair in axes if pair in said or all(
-      is_open(*member, *pair) for member in zip(members, shapes))], said, []]
-
-
-def _input_shapes(model, x):
-  """Returns the shapes of a model's inputs for the arrays of x, or None."""
+def _input_shapes(model, specs):
+  """Returns the shapes of a model's own inputs for each array of x, or None."""
   try:
     inputs = (model.inputs[0] if isinstance(model, keras.Sequential) else
               model.input)
-    keras.tree.assert_same_structure(inputs, x)
+    keras.tree.assert_same_structure(inputs, specs)
     return [tensor.shape for tensor in keras.tree.flatten(inputs)]
   except (AttributeError, TypeError, ValueError):
     return None
 
 
-def _takes_longer(model, x, flat, i, axis):
-  """Returns whether a model takes rows that are longer along an axis."""
-  array = flat[i]
-  longer = tf.concat([array, tf.gather(array, [array.shape[axis] - 1],
-                                       axis=axis)], axis)
-  try:
-    with models.kept_states(model):
-      model(keras.tree.pack_sequence_as(x, [*flat[:i], longer, *flat[i + 1:]]))
-    return True
-  except Exception:  # Of any layer.  # pylint: disable=broad-except
-    return False
-
-
 def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
              arguments: models.CompileArguments, names: list[str] | None,
-             x: Any = None, combine: Any = None) -> Any:
+             combine: Any = None) -> Any:
   """Returns the model whose outputs are those of the members, combined.
 
   Args:
     members: list of `EnsembleMember`.
     layout: `Layout` of x.
     arguments, names, combine: as the attributes of `Judge`.
-    x: some rows, for an ensemble that takes what all members take; None for an
-      ensemble that takes rows of the shapes of the data.
   """
   # Outputs keep the user's names: those of losses and metrics.
   known = {*(_names(layout.pack(layout.specs)[0]) or ()), *(names or ())}
@@ -284,45 +239,35 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
     # Else a file could be read only with the losses of all members.
     model.compiled = False
     copies.append(EnsembleMember(name, member.weight, model))
-  for axes in [[]] if x is None else _open_axes(
-      [member.model for member in copies], x):
-    try:
-      model = _combine_models(copies, layout, names, axes, combine)
-      break
-    except Exception:  # A layer needs a length.  # pylint: disable=broad-except
-      if not axes:
-        raise
+  model = _combine_models(copies, layout, names, combine)
   arguments.compile(model)
   # Layers of a member may read values.
   model.run_eagerly = any(member.model.run_eagerly for member in copies)
   return model
 
 
-def _combine_models(members, layout, names, open_axes, combine):
+def _combine_models(members, layout, names, combine):
   """Returns the functional model of `ensemble`, not compiled."""
-  x = make_inputs(layout, [member.model for member in members], open_axes)
+  x = make_inputs(layout, [member.model for member in members])
   structures = [member.model(x) for member in members]
-  structure = structures[-1]
   outputs_of_each = list(map(keras.tree.flatten, structures))
   weights = [member.weight for member in members]
-  if len(members) == 1:
-    layer, parts = keras.layers.Identity, outputs_of_each[0]
-  elif combine is not None:
-    layer, parts = keras.layers.Identity, combining.combine_tensors(
-        combine, structure, [
-            [keras.layers.Identity(dtype=_dtype(output))(output)
-             for output in outputs] for outputs in outputs_of_each], weights)
-  else:
-    # Layers, and not operators: a file in the format .h5 has layers only.
-    layer, parts = keras.layers.Add, list(map(list, zip(*(
-        [keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
-         for output in outputs]
-        for outputs, weight in zip(outputs_of_each, weights)))))
+  layer, parts = keras.layers.Identity, outputs_of_each[0]
+  # Layers, and not operators: a file in the format .h5 has layers only.
+  if len(members) > 1 and combine is None:
+    scaled = [[keras.layers.Rescaling(weight, dtype=_dtype(output))(output)
+               for output in outputs]
+              for outputs, weight in zip(outputs_of_each, weights)]
+    layer, parts = keras.layers.Add, [list(terms) for terms in zip(*scaled)]
+  elif len(members) > 1:
+    cast = [[keras.layers.Identity(dtype=_dtype(output))(output)
+             for output in outputs] for outputs in outputs_of_each]
+    parts = combining.combine_tensors(combine, structures[-1], cast, weights)
   known = {array.name for array in rows_lib.flat_arrays(x)}
   flat = [layer(name=name + "_" * (name in known), dtype=_dtype(output))(part)
           for name, output, part in zip(name_outputs(parts, names),
                                           outputs_of_each[0], parts)]
-  return keras.Model(x, keras.tree.pack_sequence_as(structure, flat),
+  return keras.Model(x, keras.tree.pack_sequence_as(structures[-1], flat),
                      name="ensemble")
 
 

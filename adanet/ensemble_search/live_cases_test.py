@@ -278,7 +278,7 @@ class LiveCasesTest(parameterized.TestCase):
           keras.Input([None], dtype="int32"), L.Embedding(9, 4),
           L.GlobalAveragePooling1D(), L.Dense(1)])),
       ("table", _X, (), lambda: keras.Sequential([L.Dense(1)])),
-      ("built_late", _R.randint(1, 9, [100, 7]), (1,), lambda: keras.Sequential(
+      ("built_late", _R.randint(1, 9, [100, 7]), (), lambda: keras.Sequential(
           [L.Embedding(9, 4), L.GlobalMaxPooling1D(), L.Dense(1)])),
       ("pictures", _R.rand(100, 6, 7, 3), (1, 2), lambda: keras.Sequential([
           keras.Input([None, None, 3]), L.Conv2D(4, 3),

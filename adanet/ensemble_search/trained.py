@@ -93,9 +93,9 @@ class TrainedSearch:
 
   def _build_ensemble(self, members):
     """Returns the model of an ensemble of members."""
-    layout, rows = self._sample
+    layout, _ = self._sample
     return ensemble_model.ensemble(
-        members, layout, self.judged_by, self._content["outputs"], rows[0],
+        members, layout, self.judged_by, self._content["outputs"],
         self._combine)
 
   def build_network(self, name: str) -> Any:
