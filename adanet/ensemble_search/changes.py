@@ -93,14 +93,14 @@ def _find_change(candidate, task, folder, split, has_ended):
   if not has_ended:
     return difference and f"makes another model: {difference}"
   if recorded is not None:
+    # Predictions of few rows hardly tell another precision.
+    if difference.startswith("dtype policy"):
+      return f"makes another model: {difference}"
     compiled = identity.compile_difference(recorded, now)
     if compiled:
       return f"compiles another model: {compiled}"
     if not difference and identity.config_of_keras(model) is not None:
       return ""  # The config tells all.
-    # Predictions of few rows hardly tell another precision.
-    if difference.startswith("dtype policy"):
-      return f"makes another model: {difference}"
   x = rows_lib.first_batch(split.held_out, models_lib.fixed_size(model) or (
       rows_lib.CHECK_SIZE))[0]
   try:

@@ -7,7 +7,7 @@ the program has made before.
 """
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import hashlib
 import json
@@ -24,8 +24,7 @@ import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
 _SIMPLE = (str, int, float, bool, type(None))
-#: Packages whose functions and classes are known by their names.
-LIBRARIES = ("keras", "numpy", "tensorflow")
+_ARRAYS = (np.ndarray, np.generic, tf.Tensor, tf.Variable, keras.Variable)
 # Objects of Keras that have more than a config and variables: code, or tables
 # and constants of `adapt`.
 _WITH_MORE = ("Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer",
@@ -48,63 +47,64 @@ def without_warnings() -> Iterator[None]:
 
 def to_config(value: Any) -> Any:
   """Returns a value of Keras as JSON has it."""
-  # Keras cannot read tuples again, and leaves schedules of learning rates as
-  # objects.
+  # Keras leaves schedules of learning rates as objects.
   with without_warnings():
     return json.loads(json.dumps(
-        keras.saving.serialize_keras_object(to_lists(value)),
+        keras.saving.serialize_keras_object(_to_lists(value)),
         default=keras.saving.serialize_keras_object))
 
 
-def to_lists(value: Any) -> Any:
-  """Returns a value with lists in place of tuples."""
+def _to_lists(value):
+  """Returns a value with lists in place of tuples, which Keras cannot read."""
   if isinstance(value, dict):
-    return {key: to_lists(part) for key, part in value.items()}
-  return list(map(to_lists, value)) if isinstance(
+    return {key: _to_lists(part) for key, part in value.items()}
+  return list(map(_to_lists, value)) if isinstance(
       value, (list, tuple)) else value
 
 
-def text_of(value: Any, name_of: Any = lambda value: getattr(
-    value, "__qualname__", type(value).__qualname__)) -> str:
-  """Returns a text of an argument of `Model.compile` with all options.
+def _name_of(value):
+  """Returns the name of a function or class, wherever it is defined."""
+  return getattr(value, "__name__", type(value).__name__)
 
-  `name_of` names a user's function or object. By default, the text is the same
-  in another program.
+
+def describe(value: Any, name_of: Callable[[Any], str] = _name_of) -> Any:
+  """Returns an argument of `Model.compile`, or another value, as JSON.
+
+  `name_of` names a user's function or object. By default, the description is
+  the same in another program.
   """
-  of = lambda part: text_of(part, name_of)
   if isinstance(value, _SIMPLE):
-    return repr(value)
+    return value
   if isinstance(value, dict):
-    return "{%s}" % ", ".join(f"{of(key)}: {of(value[key])}"
-                              for key in sorted(value, key=str))
+    return {str(key): describe(part, name_of) for key, part in value.items()}
   if isinstance(value, (list, tuple)):
-    return "[%s]" % ", ".join(map(of, value))
-  if isinstance(value, (types.FunctionType, type)):
-    return (f"{value.__module__}.{value.__qualname__}" if
-            value.__module__.split(".")[0] in LIBRARIES else name_of(value))
-  if isinstance(value, (np.ndarray, np.generic, tf.Tensor, tf.Variable,
-                        keras.Variable)):
+    return [describe(part, name_of) for part in value]
+  if isinstance(value, _ARRAYS):
     return arrays.digest(np.asarray(value))
-  kind = type(value).__qualname__
-  try:
-    if not isinstance(value, keras.losses.Loss):
-      return f"{kind}({config_text(to_config(value))})"
+  if isinstance(value, keras.losses.Loss):
     # Losses of Keras leave options out of their configs. An automatic name
     # counts the losses of the program.
-    options = {key: option for key, option in vars(value).items()
-               if key != "name"}
-    return f"{kind}({of(options)})"
-  except Exception:  # pylint: disable=broad-except
+    options = {key: part for key, part in vars(value).items() if key != "name"}
+    options.update(options.pop("_fn_kwargs", {}))
+    return {"class_name": type(value).__name__, **describe(options, name_of)}
+  if isinstance(value, (types.FunctionType, type)):
     return name_of(value)
+  try:
+    return _describe_config(to_config(value), {})
+  except Exception:  # Of a user's object.  # pylint: disable=broad-except
+    return name_of(value)
+
+
+def text_of(value: Any, name_of: Callable[[Any], str] = _name_of) -> str:
+  """Returns the text of a description; see `describe`."""
+  return json.dumps(describe(value, name_of), sort_keys=True)
 
 
 def digest_argument(value: Any) -> str:
   """Returns the name and a digest of an argument of `Model.compile`."""
   if isinstance(value, _SIMPLE):
     return repr(value)
-  name = getattr(value, "__name__", type(value).__name__)
-  digest = hashlib.sha256(text_of(value).encode()).hexdigest()[:16]
-  return f"{name} {digest}"
+  return f"{_name_of(value)} {_digest(text_of(value), 16)}"
 
 
 def describe_model(model: Any) -> dict[str, Any]:
@@ -124,10 +124,10 @@ def describe_model(model: Any) -> dict[str, Any]:
     weights = to_config(model.get_compile_config().get("loss_weights"))
   except Exception:  # Of a user's object.  # pylint: disable=broad-except
     weights = None
-  return {"model": _describe(config, {}), "compile": {
-      "loss": describe_loss(_by_place(getattr(model, "loss", None), places)),
-      "loss_weights": _describe(_by_place(weights, places), {}),
-      "optimizer": _describe_optimizer(model.optimizer)}}
+  return {"model": _describe_config(config, {}), "compile": {
+      "loss": _describe_loss(_by_place(getattr(model, "loss", None), places)),
+      "loss_weights": describe(_by_place(weights, places)),
+      "optimizer": describe(model.optimizer)}}
 
 
 def find_difference(before: dict[str, Any], now: dict[str, Any]) -> str:
@@ -136,19 +136,22 @@ def find_difference(before: dict[str, Any], now: dict[str, Any]) -> str:
   `before` and `now` are results of `describe_model`.
   """
   differences = list(_differences(before["model"], now["model"]))
+  if not differences:
+    return compile_difference(before, now)
   policies = [texts for path, *texts in differences if path[-1:] == ("dtype",)]
+  path, *texts = differences[0]
   # The policy of a program changes all layers.
-  if len(policies) > 1 and all(texts == policies[0] for texts in policies) and (
-      differences[0][0][-1] == "dtype"):
-    return _difference_text(("dtype",), *policies[0])
-  return next((_difference_text(*difference) for difference in differences),
-              compile_difference(before, now))
+  if path[-1:] == ("dtype",) and len(policies) > 1 and all(
+      others == texts for others in policies):
+    path = ("dtype",)
+  return _difference_text(path, *texts)
 
 
 def compile_difference(before: dict[str, Any], now: dict[str, Any]) -> str:
   """Returns in words what two models are compiled with otherwise, or ""."""
-  return next((_difference_text(*difference) for difference in _differences(
-      before["compile"], now["compile"])), "")
+  for difference in _differences(before["compile"], now["compile"]):
+    return _difference_text(*difference)
+  return ""
 
 
 def _differences(before, now, path=()):
@@ -174,20 +177,20 @@ def _differences(before, now, path=()):
 
 def _difference_text(path, before, now):
   """Returns a difference in words."""
-  *where, last = path or ("model",)
+  *places, last = path or ("model",)
   texts = [_value_text(before), _value_text(now)]
   if texts[0] == texts[1]:
     texts = [repr(before), repr(now)]
   if last == "layers":
-    last = ""
     texts = [messages.count(len(before), "layer"), str(len(now))]
+    noun = ""
   elif last == "model" or last.startswith("layer "):
-    last += " is "
+    noun = f"{last} is "
   else:
-    last = "dtype policy " if last == "dtype" else f"{last} "
+    noun = "dtype policy " if last == "dtype" else f"{last} "
+  where = f"{', '.join(places)}: " if places else ""
   old, new = (messages.shorten(text, 80) for text in texts)
-  return ", ".join(where) + ": " * bool(where) + (
-      f"{last}{old} before, {new} now")
+  return f"{where}{noun}{old} before, {new} now"
 
 
 def _value_text(value):
@@ -215,62 +218,22 @@ def _config_of(layer):
   return config
 
 
-def describe_loss(loss: Any) -> Any:
-  """Returns a loss, or nested losses, as JSON.
-
-  "mse" is the same as `keras.losses.MeanSquaredError()`.
-  """
+def _describe_loss(loss):
+  """Describes nested losses: "mse" is `keras.losses.MeanSquaredError()`."""
   if isinstance(loss, dict) and "class_name" not in loss:
-    return {name: describe_loss(part) for name, part in loss.items()}
+    return {name: _describe_loss(part) for name, part in loss.items()}
   if isinstance(loss, (list, tuple)):
-    return list(map(describe_loss, loss))
+    return list(map(_describe_loss, loss))
   try:
     loss = keras.losses.get(loss)
   except Exception:  # Of a user's object.  # pylint: disable=broad-except
     pass
   if isinstance(loss, types.FunctionType):
-    loss = _loss_of_function(loss)
-  if not isinstance(loss, keras.losses.Loss):
-    return loss if isinstance(loss, _SIMPLE) else _name_of(loss)
-  # Losses of Keras leave options out of their configs. An automatic name counts
-  # the losses of the program.
-  options = {"dtype": getattr(loss, "dtype", None)}
-  for key, value in vars(loss).items():
-    if key not in ("name", "fn", "_dtype", "_dtype_policy"):
-      options.update(value if key == "_fn_kwargs" else {key: value})
-  return {"class_name": type(loss).__name__, **{
-      key: value if isinstance(value, _SIMPLE) else text_of(value, _name_of)
-      for key, value in options.items()}}
-
-
-def _loss_of_function(function):
-  """Returns Keras's loss of a function of Keras, or another function itself."""
-  for kind in vars(keras.losses).values():
-    if isinstance(kind, type) and issubclass(kind, keras.losses.Loss):
-      loss = kind()
-      if getattr(loss, "fn", None) is function:
-        return loss
-  return function
-
-
-def _name_of(value):
-  """Returns the name of a function or class, wherever it is defined."""
-  return getattr(value, "__name__", type(value).__name__)
-
-
-def _describe_optimizer(optimizer):
-  """Describes an optimizer without what the dtype policy of its model adds."""
-  try:
-    described = _describe(to_config(optimizer), {})
-  except Exception:  # Of a user's schedule.  # pylint: disable=broad-except
-    return {"class_name": type(optimizer).__name__}
-  if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
-    inner = described["inner_optimizer"]
-    default = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())
-    if described == {
-        **_describe(to_config(default), {}), "inner_optimizer": inner}:
-      return inner
-  return described
+    for kind in vars(keras.losses).values():
+      if isinstance(kind, type) and issubclass(kind, keras.losses.Loss) and (
+          getattr(kind(), "fn", None) is loss):
+        return describe(kind())
+  return describe(loss)
 
 
 def config_of_keras(model: Any) -> str | None:
@@ -290,7 +253,7 @@ def config_of_keras(model: Any) -> str | None:
   compiled = {
       name: _by_place(argument, places)
       for name, argument in config.get("compile_config", {}).items()}
-  return json.dumps([describe_model(model), _describe(compiled, {})],
+  return json.dumps([describe_model(model), _describe_config(compiled, {})],
                     sort_keys=True)
 
 
@@ -320,10 +283,10 @@ def config_text(config: Any) -> str:
   has the place of the layer. Built shapes, and the lines of a lambda, are left
   out.
   """
-  return json.dumps(_describe(config, {}), sort_keys=True)
+  return json.dumps(_describe_config(config, {}), sort_keys=True)
 
 
-def _describe(part, places):
+def _describe_config(part, places):
   """Returns a part of a config, as described in `config_text`.
 
   Args:
@@ -332,33 +295,34 @@ def _describe(part, places):
   """
   if isinstance(part, list):
     text = json.dumps(part)
-    return [_describe(value, places) for value in part] if (
-        len(text) < _LONG or "{" in text) else (
-            f"{len(part)} values {_short_digest(text)}")
+    if len(text) < _LONG or "{" in text:
+      return [_describe_config(value, places) for value in part]
+    return f"{len(part)} values {_digest(text)}"
   if not isinstance(part, dict):
     return part
   kind, config = part.get("class_name"), part.get("config")
   if kind is None:
-    return {key: _describe(value, places) for key, value in part.items()}
+    return {key: _describe_config(value, places) for key, value in part.items()}
   if kind == "__keras_tensor__":
     return _describe_references(config["keras_history"], places)
   if kind == "__lambda__":
     code, *others = config.get("value") or config.values()
-    return "lambda " + _short_digest(repr(others) + code_text.text_of_value(
+    return "lambda " + _digest(repr(others) + code_text.text_of_value(
         marshal.loads(base64.b64decode(code))))
   if kind == "DTypePolicy":
     return config["name"]
   if kind == "function" or config is None:
     return config or {"class_name": kind}
   if not isinstance(config, dict):
-    return {"class_name": kind, "config": _describe(config, places)}
-  is_model = _is_model(config)
+    return {"class_name": kind, "config": _describe_config(config, places)}
   described = {"class_name": kind}
   for key, value in config.items():
     if not (key == "name" and isinstance(value, str) or
-            is_model and key in _OF_MODELS):
-      described[key] = _describe(value, places)
-  return {**described, **_describe_layers(config)} if is_model else described
+            _is_model(config) and key in _OF_MODELS):
+      described[key] = _describe_config(value, places)
+  if _is_model(config):
+    described.update(_describe_layers(config))
+  return described
 
 
 def _is_model(config):
@@ -380,13 +344,13 @@ def _describe_layers(config):
   places, described = _places_of_layers(config), {}
   if "input_layers" in config:
     inputs = _describe_references(config["input_layers"], {
-        layer["config"]["name"]: _describe(layer, {})
+        layer["config"]["name"]: _describe_config(layer, {})
         for layer in config["layers"] if _is_input(layer)})
     described["inputs"] = [inputs] if "class_name" in inputs else inputs
   described["layers"] = []
   for layer in config["layers"]:
     if not _is_input(layer):
-      described["layers"].append(_describe(layer, {}))
+      described["layers"].append(_describe_config(layer, {}))
       if "inbound_nodes" in layer:
         described["layers"][-1]["takes"] = [
             _describe_call(node, places) for node in layer["inbound_nodes"]]
@@ -398,8 +362,8 @@ def _describe_layers(config):
 
 def _describe_call(node, places):
   """Describes the arguments of a call of a layer, most often a tensor."""
-  arguments = [_describe(value, places) for value in node["args"]]
-  options = {name: _describe(value, places)
+  arguments = [_describe_config(value, places) for value in node["args"]]
+  options = {name: _describe_config(value, places)
              for name, value in node["kwargs"].items() if value is not None}
   if options:
     arguments.append(options)
@@ -417,9 +381,11 @@ def _describe_references(part, places):
     return [_describe_references(value, places) for value in part]
   name, node, tensor = part
   place = places.get(name, name)
-  return (place + f" call {node + 1}" * (node > 0) +
-          f" output {tensor + 1}" * (tensor > 0)
-          if isinstance(place, str) else place)
+  if isinstance(place, str) and node > 0:
+    place += f" call {node + 1}"
+  if isinstance(place, str) and tensor > 0:
+    place += f" output {tensor + 1}"
+  return place
 
 
 def _places_of_layers(config):
@@ -445,17 +411,16 @@ def _by_place(argument, places):
   return {places.get(name, name): part for name, part in argument.items()}
 
 
-def _short_digest(text):
-  return hashlib.sha256(text.encode()).hexdigest()[:8]
+def _digest(text, length=8):
+  return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
 def digest_json(value: Any) -> str:
   """Returns a digest of a value that JSON can have."""
-  return _short_digest(json.dumps(value, sort_keys=True))
+  return _digest(json.dumps(value, sort_keys=True))
 
 
 def digest_code(function: Any) -> str:
   """Returns a digest of the code of a function; "" for other callables."""
   code = getattr(function, "__code__", None)
-  return "" if code is None else hashlib.sha256(
-      code_text.text_of_value(code).encode()).hexdigest()[:16]
+  return "" if code is None else _digest(code_text.text_of_value(code), 16)

@@ -20,6 +20,8 @@ keras, tf = tf_compat.keras_3, tf_compat.v2
 _HOOKS_OF_BATCHES = [
     f"on_{part}batch_{end}" for part in ("", "train_", "test_")
     for end in ("begin", "end")]
+# Packages whose functions and classes are not the user's.
+_LIBRARIES = ("keras", "numpy", "tensorflow")
 # What a model has that may be of the user's classes.
 _WITH_OBJECTS = (keras.Layer, keras.losses.Loss, keras.metrics.Metric,
                  keras.optimizers.Optimizer)
@@ -99,8 +101,8 @@ def _argument_to_json(value):
     config = identity.to_config(value)
     # Keras changes the config that it reads, and leaves some options out.
     again = keras.saving.deserialize_keras_object(identity.to_config(value))
-    if isinstance(again, keras.optimizers.Optimizer) or identity.text_of(
-        again) == identity.text_of(identity.to_lists(value)):
+    if isinstance(again, keras.optimizers.Optimizer) or (
+        identity.text_of(again) == identity.text_of(value)):
       return {"keras": config}
   except Exception:  # An object of the user.  # pylint: disable=broad-except
     pass
@@ -286,7 +288,7 @@ def custom_objects(layer: Any) -> dict[str, Any]:
       continue
     seen.add(id(part))
     if isinstance(part, (types.FunctionType, type)):
-      if part.__module__.split(".")[0] not in identity.LIBRARIES:
+      if part.__module__.split(".")[0] not in _LIBRARIES:
         objects[part.__name__] = part
         objects[keras.saving.get_registered_name(part)] = part
     elif isinstance(part, _WITH_OBJECTS):
