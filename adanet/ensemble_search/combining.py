@@ -7,6 +7,7 @@ for two networks or more: in an ensemble of one network, the outputs stay.
 """
 
 from collections.abc import Sequence
+import itertools
 import types
 from typing import Any, NamedTuple
 
@@ -24,9 +25,6 @@ keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
 # So many held-out rows are combined at a time, which bounds memory.
 _COMBINED_ROWS = 1 << 16
-# A function is tried with each of these numbers of networks. The outputs cannot
-# have both numbers of columns, so weights of columns do not fit in one of them.
-_COUNTS = (3, 4)
 # How far outputs of the same function may be apart, by rounding.
 _RELATIVE = 1e-4
 _MAX_PROBLEM = 400
@@ -144,9 +142,11 @@ def check_outputs(combine: Any, owner: str,
         f"combine={combine.__name__}: {owner} returns a mask with its outputs, "
         "and expected are outputs without masks. Leave out combine, or the "
         "mask.")
+  sizes = {size for array in predictions.outputs for size in array.shape}
+  # No axis is as long, or weights of columns would fit.
+  count = next(number for number in itertools.count(3) if number not in sizes)
   try:
-    problem = next(filter(None, (
-        _find_problem(combine, predictions, count) for count in _COUNTS)), "")
+    problem = _find_problem(combine, predictions, count)
   except Exception as error:  # Of the user.  # pylint: disable=broad-except
     problem = messages.one_line(error)
   if problem:
@@ -157,14 +157,14 @@ def check_outputs(combine: Any, owner: str,
 
 
 def _find_problem(combine, predictions, count):
-  """Returns what is wrong with the outputs of several networks, or ""."""
+  """Returns what is wrong with the outputs of `count` networks, or ""."""
   structure, outputs = predictions.structure, predictions.outputs
   weights = _to_array([1 / count] * count)
-  combined = combine(keras.tree.pack_sequence_as(structure, [
-      # Networks differ, or the logarithm of their variance would be infinite.
-      tf.constant(np.stack([(array * (1 - .01 * i)).astype(array.dtype)
-                            for i in range(count)]))
-      for array in outputs]), weights)
+  # Networks differ, or the logarithm of their variance would be infinite.
+  stacked = [tf.constant(np.stack([(array * (1 - .01 * i)).astype(array.dtype)
+                                   for i in range(count)]))
+             for array in outputs]
+  combined = combine(keras.tree.pack_sequence_as(structure, stacked), weights)
   try:
     keras.tree.assert_same_structure(structure, combined)
     arrays = [np.asarray(array) for array in keras.tree.flatten(combined)]
@@ -172,18 +172,15 @@ def _find_problem(combine, predictions, count):
     return f"it returns {messages.describe(combined)}"
   if [array.shape for array in arrays] != [array.shape for array in outputs]:
     return f"it returns {_describe_shapes(structure, arrays)}"
-  if not all(map(_is_finite, arrays)) and all(map(_is_finite, outputs)):
-    return "it returns NaN or infinity"
+  for array, output in zip(arrays, outputs):
+    if not np.isfinite(array).all() and np.isfinite(output).all():
+      return "it returns NaN or infinity"
   # As the layer will, whose errors leave out what happened.
   specs = [tf.TensorSpec([count, None, *array.shape[1:]], array.dtype)
            for array in outputs]
   tf.function(combine, autograph=False).get_concrete_function(
       keras.tree.pack_sequence_as(structure, specs), weights)
   return ""
-
-
-def _is_finite(array):
-  return bool(np.isfinite(array).all())
 
 
 def _describe_shapes(structure, arrays):
@@ -201,22 +198,23 @@ def combine_predictions(
   Networks with the weight 0 are left out. With None for `combine`, the outputs
   are the weighted mean.
   """
-  used = [weight for weight in weights if weight]
-  members = [member for member, weight in zip(predictions, weights) if weight]
-  outputs_of_all = list(zip(*(member.outputs for member in members)))
-  if combine is None or len(members) == 1:
+  used = [(member, weight) for member, weight in zip(predictions, weights)
+          if weight]
+  outputs_of_all = list(zip(*(member.outputs for member, _ in used)))
+  if combine is None or len(used) == 1:
     # As Keras's layers of the ensemble: each product in the type of the output.
     return [sum(array * np.asarray(weight, array.dtype)
-                for array, weight in zip(outputs, used))
+                for array, (_, weight) in zip(outputs, used))
             for outputs in outputs_of_all]
+  structure = used[0][0].structure
+  used_weights = _to_array([weight for _, weight in used])
   parts = []
   for start in range(0, len(outputs_of_all[0][0]), _COMBINED_ROWS):
-    stacked = [tf.constant(np.stack([
-        array[start:start + _COMBINED_ROWS] for array in outputs]))
+    rows = slice(start, start + _COMBINED_ROWS)
+    stacked = [tf.constant(np.stack([array[rows] for array in outputs]))
                for outputs in outputs_of_all]
     parts.append(keras.tree.flatten(combine(
-        keras.tree.pack_sequence_as(members[0].structure, stacked),
-        _to_array(used))))
+        keras.tree.pack_sequence_as(structure, stacked), used_weights)))
   return [np.concatenate(arrays).astype(outputs[0].dtype)
           for arrays, outputs in zip(zip(*parts), outputs_of_all)]
 
@@ -260,33 +258,30 @@ def read_held_out(directory: files.Directory, content: dict[str, Any],
   """
   members = candidates.CandidateStore(directory).members(
       directory.read_ensemble() or {})
+  weights = [weight for weight, _ in members]
   labels = samples.read_labels(directory, content)
-  numbers = samples.read_rows(directory)
+  rows_of_fold = samples.read_rows(directory)
   rows, folds, parts = [], [], []
   for fold, keys in enumerate(zip(*(keys for _, keys in members))):
     predictions = [directory.folder(key).predictions() for key in keys]
-    ensemble_outputs = combine_predictions(
-        combine, predictions, [weight for weight, _ in members])
     outputs = {key.member: member.outputs
                for key, member in zip(keys, predictions)}
+    outputs["ensemble"] = combine_predictions(combine, predictions, weights)
     parts.append({
         name: keras.tree.pack_sequence_as(predictions[0].structure, arrays)
-        for name, arrays in (outputs | {"ensemble": ensemble_outputs}).items()})
-    folds.append(np.full(len(ensemble_outputs[0]), fold))
-    rows.append(numbers.get(fold))
-  y, weights = rows_lib.map_arrays(
-      _to_numpy, rows_lib.join_labels(labels[:len(folds)]))
+        for name, arrays in outputs.items()})
+    folds.append(np.full(len(outputs["ensemble"][0]), fold))
+    rows.append(rows_of_fold.get(fold))
+  # Labels may be sparse or ragged.
+  y, weights_of_rows = rows_lib.map_arrays(
+      lambda tensor: tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor,
+      rows_lib.join_labels(labels[:len(folds)]))
   if content["is_series"]:  # Keras has made columns of it.
     y = y[:, 0]
   return HeldOutRows(
       None if rows[0] is None else np.concatenate(rows), np.concatenate(folds),
-      y, weights, keras.tree.map_structure(
+      y, weights_of_rows, keras.tree.map_structure(
           lambda *arrays: np.concatenate(arrays), *parts))
-
-
-def _to_numpy(tensor):
-  """Returns a dense tensor as an array; other tensors stay."""
-  return tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor
 
 
 def combine_tensors(combine: Any, structure: Any, outputs: list[list],
@@ -296,13 +291,14 @@ def combine_tensors(combine: Any, structure: Any, outputs: list[list],
   `structure` is the structure of the outputs of a network, and `outputs` has
   the `KerasTensor`s of each network.
   """
-  types = {keras.backend.standardize_dtype(tensor.dtype)
-           for tensor in outputs[0]}
-  return keras.tree.flatten(keras.layers.Lambda(
+  dtypes = {keras.backend.standardize_dtype(tensor.dtype)
+            for tensor in outputs[0]}
+  layer = keras.layers.Lambda(
       combine, arguments={"weights": _to_array(weights)}, name="combine",
-      dtype="float64" if types == {"float64"} else "float32")(
-          keras.tree.pack_sequence_as(structure, [
-              keras.ops.stack(tensors) for tensors in zip(*outputs)])))
+      dtype="float64" if dtypes == {"float64"} else "float32")
+  stacked = [keras.ops.stack(tensors) for tensors in zip(*outputs)]
+  return keras.tree.flatten(layer(
+      keras.tree.pack_sequence_as(structure, stacked)))
 
 
 def _to_array(weights):

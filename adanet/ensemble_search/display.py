@@ -13,10 +13,11 @@ from typing import Any
 from adanet import log
 from adanet import messages
 from adanet.ensemble_search import history as history_lib
+from adanet.ensemble_search import leaderboard
 from adanet.ensemble_search import records
 
 # pylint: disable=g-import-not-at-top
-_format_number = history_lib.format_number
+_format_number = leaderboard.format_number
 _SECS_BETWEEN_DRAWINGS = .2
 
 
@@ -72,7 +73,8 @@ class SearchDisplay:
     self.line(f"{', '.join(parts)}; directory "
               f"{path if below.startswith(os.pardir) else below}")
 
-  def epoch(self, key: records.NetworkKey, record: records.NetworkRecord) -> None:
+  def epoch(self, key: records.NetworkKey, record: records.NetworkRecord
+           ) -> None:
     """Shows an epoch of a network."""
     with self._lock:
       cells = [key.name, f"epoch {len(record.epochs)}",
@@ -88,18 +90,22 @@ class SearchDisplay:
         self._rows[key] = cells
       self._draw()
 
-  def network(self, key: records.NetworkKey, record: records.NetworkRecord) -> None:
+  def network(self, key: records.NetworkKey, record: records.NetworkRecord
+             ) -> None:
     """Shows that a network has ended."""
     with self._lock:
       self._rows.pop(key, None)
       reason = (record.error or record.late_error).rstrip(".")
-      if reason:
+      epoch = f" in epoch {record.failed_epoch}" if record.failed_epoch else ""
+      if record.error:
         log.warning(
-            "%s failed%s: %s. The search goes on%s; fit trains it %s when "
-            "called again.", key.name,
-            f" in epoch {record.failed_epoch}" * bool(record.failed_epoch),
-            reason, "" if record.error else f" with epoch {record.best_epoch}",
-            "again" if record.error else "on")
+            "%s failed%s: %s. The search goes on; fit trains it again when "
+            "called again.", key.name, epoch, reason)
+      elif reason:
+        log.warning(
+            "%s failed%s: %s. The search goes on with epoch %d; fit trains it "
+            "on when called again.", key.name, epoch, reason,
+            record.best_epoch)
       else:
         self.line(
             f"{key.name}: {self._monitor} "
@@ -124,25 +130,24 @@ class SearchDisplay:
   def end(self, history: history_lib.SearchHistory, is_stopped: bool) -> None:
     """Shows the ensemble."""
     if is_stopped:
-      unfinished = sum(network.ended in ("", records.TIME)
-                       for network in history.networks)
-      self.line(f"max_seconds is over; unfinished networks: {unfinished}. All "
-                "training so far is saved: call fit again to resume.")
+      self.line(f"max_seconds is over; unfinished networks: "
+                f"{history.num_unfinished}. All training so far is saved: call "
+                "fit again to resume.")
     if not history.ensemble:
       return
-    best = history.rows()[1]
     monitor = history.monitor
-    value = history.ensemble[monitor]
-    gain = 100 * (value / best[monitor] - 1) if best[monitor] else 0
-    more = "more" if gain > 0 else "less"
-    if history.mode == "min":
-      gain = -gain
-    count = sum(bool(member.weight) for member in history.members)
+    best = history.rows()[1]
+    value, best_value = history.ensemble[monitor], best[monitor]
+    change = 100 * (value / best_value - 1) if best_value else 0
+    gain = ""
+    if history.num_used > 1 and history.mode == "max" and change > 0:
+      gain = f" ({change:.1f} % more)"
+    elif history.num_used > 1 and history.mode == "min" and change < 0:
+      gain = f" ({-change:.1f} % less)"
     kind = "model" if history.networks[0].fold is not None else "network"
     self.line(
-        f"ensemble of {count}: {monitor} {_format_number(value)}, best {kind} "
-        f"{best['name']} {_format_number(best[monitor])}" + (
-            f" ({gain:.1f} % {more})" if count > 1 and gain > 0 else ""))
+        f"ensemble of {history.num_used}: {monitor} {_format_number(value)}, "
+        f"best {kind} {best['name']} {_format_number(best_value)}{gain}")
 
 
 @contextlib.contextmanager

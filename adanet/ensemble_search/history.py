@@ -7,37 +7,19 @@ pictures Matplotlib and data frames pandas, each imported at first use.
 """
 
 import io
-import itertools
 import json
 import math
-import numbers
 from typing import Any, NamedTuple
 
 from adanet import messages
 from adanet.ensemble_search import candidates
 from adanet.ensemble_search import files
+from adanet.ensemble_search import leaderboard
 from adanet.ensemble_search import records
 
 # pylint: disable=g-import-not-at-top
 _WIDTH = 100  # Characters of a line.
 _PAGE_WIDTH = 10_000  # A page and the cell of a notebook scroll a wide table.
-_HEADINGS = {"best_epoch": "best epoch", "predict_seconds": "predict"}
-# The columns of the leaderboard after values and weight: how to read a network,
-# the cell of several networks - the sum over the networks that are "used" or
-# "trained", or a constant - and the text of a value.
-_COLUMNS: dict[str, tuple] = {
-    "best_epoch": (lambda network: network.best_epoch, None, str),
-    "epochs": (lambda network: len(network.epochs), None, str),
-    "parameters": (lambda network: network.parameters, "used", "{:,}".format),
-    "predict_seconds": (lambda network: network.predict_seconds, "used",
-                        lambda secs: f"{1000 * secs:.1f} ms"),
-    "seconds": (lambda network: network.seconds, "trained", "{:.1f}".format),
-    "ended": (lambda network: network.ended, "",
-              lambda text: messages.shorten(text, 60)),
-}
-_MISSING = "not in models"  # How a network ended whose function is missing.
-
-
 class NetworkHistory(NamedTuple):
   """A network that has ended or still trains.
 
@@ -180,57 +162,13 @@ class SearchHistory(NamedTuple):
     """
     rows = self.rows()
     try:
-      return _to_frame(rows)
+      return leaderboard.to_frame(rows)
     except ModuleNotFoundError:
       return rows
 
   def rows(self) -> list[dict[str, Any]]:
     """Returns the rows of the leaderboard as dicts from column to value."""
-    judged = [network for network in self.networks if network.values]
-    rows: list[dict[str, Any]] = []
-    if self.ensemble:
-      rows.append({
-          "name": "ensemble", **self.ensemble, "weight": 1., **_sum_columns(
-              [network for network in judged if network.weight],
-              self.networks)})
-    for member in sorted(self.members, key=lambda member: (
-        any(network.error for network in member.networks),
-        math.isnan(member.values[self.monitor]),
-        bool(self.ensemble) and member.weight is None,
-        not member.has_all_folds, *self.place(member.values))):
-      if member.folds > 1:
-        rows.append({
-            "name": member.name, **member.values, "weight": member.weight,
-            **_sum_columns(member.networks, member.networks),
-            "ended": _MISSING if member.networks[0].ended == _MISSING else ""})
-      rows += [{
-          "name": network.name, **dict.fromkeys(member.values, math.nan),
-          **network.values, "weight": network.weight,
-          **{column: read(network)
-             for column, (read, *_) in _COLUMNS.items()}}
-               for network in member.networks
-               if network.values or network.error or (
-                   network.ended == _MISSING)]
-    if self.is_by_fold:
-      folds = {member.name: f"{member.num_judged} of {member.folds}"
-               for member in self.members}
-      for row in rows:
-        row["folds"] = folds.get(row["name"], "")
-    own = {network.name: network.own_val_loss for network in judged
-           if network.own_val_loss is not None}
-    if any(abs(network.values["val_loss"] - own[network.name]) > 1e-4 * abs(
-        own[network.name]) for network in judged if network.name in own):
-      for row in rows:
-        row["own_val_loss"] = own.get(row["name"])
-    hyperparameters = {name: network.hyperparameters for member in self.members
-                       for network in member.networks
-                       for name in (network.name, member.name)}
-    for name in dict.fromkeys(itertools.chain(*hyperparameters.values())):
-      for row in rows:
-        row["params_" + name] = hyperparameters.get(row["name"], {}).get(name)
-    names = dict.fromkeys(
-        ["name", self.monitor, "weight", *itertools.chain(*rows)])
-    return [{name: row.get(name) for name in names} for row in rows]
+    return leaderboard.list_rows(self)
 
   @property
   def is_by_fold(self) -> bool:
@@ -240,18 +178,27 @@ class SearchHistory(NamedTuple):
 
   def summary(self) -> str:
     """Returns in a line what has trained, and the value of the ensemble."""
-    states = {
-        "failed": sum(bool(network.error) for network in self.networks),
-        "unfinished": sum(network.ended in ("", records.TIME)
-                          for network in self.networks)}
-    text = ", ".join(
-        f"{number} {state}" for state, number in states.items() if number)
-    size = sum(bool(member.weight) for member in self.members)
-    return messages.count(len(self.networks), "network") + (
-        f" ({text})" if text else "") + ", " + (
-            f"ensemble of {size}: {self.monitor} "
-            f"{format_number(self.ensemble[self.monitor])}"
-            if self.ensemble else "no ensemble yet")
+    failed = sum(bool(network.error) for network in self.networks)
+    states = [f"{failed} failed"] if failed else []
+    if self.num_unfinished:
+      states.append(f"{self.num_unfinished} unfinished")
+    text = messages.count(len(self.networks), "network")
+    if states:
+      text += f" ({', '.join(states)})"
+    if not self.ensemble:
+      return text + ", no ensemble yet"
+    return (f"{text}, ensemble of {self.num_used}: {self.monitor} "
+            f"{leaderboard.format_number(self.ensemble[self.monitor])}")
+
+  @property
+  def num_unfinished(self) -> int:
+    """The number of networks that the next `fit` continues."""
+    return sum(network.ended in ("", records.TIME) for network in self.networks)
+
+  @property
+  def num_used(self) -> int:
+    """The number of members whose weight is not 0."""
+    return sum(bool(member.weight) for member in self.members)
 
   def place(self, values: dict[str, float]) -> tuple:
     """Returns a key that sorts the best values first, and NaN last."""
@@ -261,12 +208,7 @@ class SearchHistory(NamedTuple):
 
   def cells(self) -> list[list[str]]:
     """Returns the rows of the leaderboard as text, after a row of headings."""
-    rows = list(map(_join_hyperparameters, self.rows()))
-    if not rows:
-      return []
-    return [[_HEADINGS.get(name, name) for name in rows[0]]] + [
-        [_format_value(name, value) for name, value in row.items()]
-        for row in rows]
+    return leaderboard.list_cells(self.rows())
 
   def __str__(self) -> str:
     from rich import console as rich_console
@@ -353,108 +295,42 @@ class SearchHistory(NamedTuple):
     return figure
 
 
-def _sum_columns(used, trained):
-  """Returns the cells of `_COLUMNS` for the mean of several networks."""
-  networks = {"used": used, "trained": trained}
-  return {column: sum(map(read, networks[total])) if total else total
-          for column, (read, total, _) in _COLUMNS.items()}
-
-
-def _join_hyperparameters(row):
-  """Returns a row of the leaderboard with all hyperparameters in one column."""
-  names = [name for name in row if name.startswith("params_")]
-  text = " ".join(
-      f"{name.removeprefix('params_')}={_format_value(name, row[name])}"
-      for name in names if row[name] is not None)
-  return {name: value for name, value in row.items() if name not in names} | (
-      {"hyperparameters": text} if names else {})
-
-
-def _format_value(name, value):
-  """Returns a value of a column of the leaderboard as text."""
-  if value is None:
-    return ""
-  if name in _COLUMNS:
-    return _COLUMNS[name][-1](value)
-  if isinstance(value, (str, numbers.Integral)):
-    return str(value)
-  return format(value, ".2f" if name == "weight" else ".4g")
-
-
-def _to_frame(rows):
-  """Returns a data frame, which a notebook shows with formatted values.
-
-  Frames that are computed from the leaderboard, and its copies, are plain ones:
-  their columns may mean something else.
-  """
-  import pandas
-
-  frame = pandas.DataFrame(rows)
-
-  def show(column):
-    if column.name not in frame:  # The user's.
-      return column
-    # NaN is a value where a network diverged.
-    has_nan = column.name.startswith("val_")
-    return column.map(lambda value: _format_value(
-        column.name, None if pandas.isna(value) and not has_nan else value))
-
-  class Leaderboard(pandas.DataFrame):
-    """A data frame that a notebook shows with formatted values."""
-
-    def _repr_html_(self):
-      return self.apply(show)._repr_html_()
-
-    def __reduce_ex__(self, protocol):
-      return pandas.DataFrame(self).__reduce_ex__(protocol)
-
-  return Leaderboard(frame.astype({
-      name: "Int64" for name in frame
-      if _lacks_whole_numbers([row[name] for row in rows])}))
-
-
-def _lacks_whole_numbers(values):
-  """Returns whether whole numbers and None are all that a column has."""
-  present = [value for value in values if value is not None]
-  return len(present) < len(values) and all(
-      isinstance(value, numbers.Integral) and not isinstance(value, bool)
-      for value in present)
-
-
 def read(path: str) -> SearchHistory:
   """Returns the history of the search in a directory."""
   directory = files.Directory(path)
   content = directory.read() or {}
   ensemble = directory.read_ensemble() or {"weights": {}, "values": {}}
-  networks, members = [], []
+  functions = content.get("models")
+  has_finals = content.get("finalists") is not None
+  # What has failed has no values.
+  no_values = dict.fromkeys(ensemble["values"] or [
+      "val_loss", directory.monitor().name], math.nan)
+  networks: list[NetworkHistory] = []
+  members = []
   for candidate in candidates.CandidateStore(directory):
     weight = ensemble["weights"].get(candidate.name)
+    is_missing = functions is not None and candidate.function not in functions
     own = []
     for key in candidate.keys():
       record = directory.folder(key).read_record()
       if record is not None:
-        values = candidate.values.get(key.fold, {})
-        share = (weight / ensemble["folds"] if weight is not None and
-                 key.fold < ensemble["folds"] else None)
+        is_used = weight is not None and key.fold < ensemble["folds"]
         own.append(NetworkHistory(
-            key.name, key.member, key.function, key.iteration,
-            key.fold if key.folds > 1 else None, tuple(record.epochs),
-            record.best_epoch, record.ended if key.function in content.get(
-                "models", [key.function]) else _MISSING,
-            record.seconds, record.parameters, record.predict_seconds, share,
-            values, candidate.hyperparameters or {}, key.trial))
+            name=key.name, member=key.member, function=key.function,
+            iteration=key.iteration, fold=key.fold if key.folds > 1 else None,
+            epochs=tuple(record.epochs), best_epoch=record.best_epoch,
+            ended=leaderboard.MISSING if is_missing else record.ended,
+            seconds=record.seconds, parameters=record.parameters,
+            predict_seconds=record.predict_seconds,
+            weight=weight / ensemble["folds"] if is_used else None,
+            values=candidate.values.get(key.fold, {}),
+            hyperparameters=candidate.hyperparameters or {}, trial=key.trial))
     networks += own
-    is_complete = candidate.all_values or (
-        content.get("finalists") is not None and 0 in candidate.values)
-    if own and (is_complete or candidate.error):
+    if own and (candidate.all_values or candidate.error or (
+        has_finals and 0 in candidate.values)):
       members.append(MemberHistory(
-          candidate.name, weight, candidate.best_known, tuple(own),
+          candidate.name, weight, candidate.best_known or no_values, tuple(own),
           candidate.folds))
-  names = [name for member in members for name in member.values] or [
-      "val_loss", directory.monitor().name]
-  # What has failed has no values.
-  members = [member if member.values else member._replace(
-      values=dict.fromkeys(names, math.nan)) for member in members]
   return SearchHistory(path, tuple(networks), tuple(members),
                        ensemble["values"], *directory.monitor())
 
@@ -473,8 +349,3 @@ def describe(path: str | None) -> str:
   except Exception as error:
     text = messages.one_line(error)
   return f"{path!r}: {text}"
-
-
-def format_number(value: float | None) -> str:
-  """Returns a value as the lines of a search have it."""
-  return "-" if value is None else f"{value:.4g}"

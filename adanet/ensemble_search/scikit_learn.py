@@ -64,6 +64,12 @@ def _describe(value):
   return f"{name} {identity.digest_code(value)} {identity.text_of(closure)}"
 
 
+def _keep(parameters):
+  """Sets the parameters of a new estimator, which `fit` checks."""
+  estimator = parameters.pop("self")
+  vars(estimator).update(parameters)
+
+
 class _EnsembleEstimator(base.BaseEstimator):
   """What the classifier and the regressor have in common."""
 
@@ -80,33 +86,7 @@ class _EnsembleEstimator(base.BaseEstimator):
                max_seconds: float | None = None,
                executor: Any = None, parallel: int | None = None,
                verbose: Any = 0) -> None:
-    # scikit-learn checks parameters in fit.
-    self.models = models
-    self.loss = loss
-    self.metrics = metrics
-    self.optimizer = optimizer
-    self.seed = seed
-    self.directory = directory
-    self.monitor = monitor
-    self.mode = mode
-    self.loss_weights = loss_weights
-    self.sampler = sampler
-    self.combine = combine
-    self.batch_size = batch_size
-    self.epochs = epochs
-    self.validation_split = validation_split
-    self.patience = patience
-    self.iterations = iterations
-    self.trials = trials
-    self.enqueue = enqueue
-    self.folds = folds
-    self.finalists = finalists
-    self.max_members = max_members
-    self.callbacks = callbacks
-    self.max_seconds = max_seconds
-    self.executor = executor
-    self.parallel = parallel
-    self.verbose = verbose
+    _keep(locals())
 
   def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Trains the models and selects the ensemble.
@@ -174,12 +154,9 @@ class _EnsembleEstimator(base.BaseEstimator):
     """Returns the weight of each row, also of its class, or None."""
     weights = None
     if sample_weight is not None:
-      weights = utils.check_array(
-          sample_weight, ensure_2d=False, input_name="sample_weight")
-      if weights.shape != (len(y),):
-        raise ValueError(
-            f"sample_weight has the shape {list(weights.shape)}: expected a "
-            f"weight for each row, [{len(y)}].")
+      weights = utils.column_or_1d(utils.check_array(
+          sample_weight, ensure_2d=False, input_name="sample_weight"))
+      utils.check_consistent_length(y, weights)
       if not weights.any():
         raise ValueError("sample_weight is zero for each row: expected weights "
                          "greater than 0.")
@@ -193,20 +170,15 @@ class _EnsembleEstimator(base.BaseEstimator):
     """Returns a model, its name in messages, and its outputs for rows."""
     functions = arguments_lib.read_models(self.models)
     # Without a trial, if there is such a function.
-    name = min(functions, key=lambda name: models_lib.count_arguments(
-        functions[name]))
+    name, function = min(functions.items(), key=lambda pair: (
+        models_lib.count_arguments(pair[1])))
     owner = f"models[{name!r}]"
     with seeds.seeded_thread(0):
-      build = (proposals.build_at_random if models_lib.count_arguments(
-          functions[name]) else models_lib.call_function)
-      model = build(owner, functions[name])
-      try:
-        with models_lib.kept_states(model):
-          outputs = model(keras.tree.map_structure(
-              arrays.tensor, arrays.read("X", x)))
-      except Exception as error:
-        raise ValueError(f"{owner} does not take X: "
-                         f"{messages.one_line(error)}") from error
+      model = (proposals.build_at_random if models_lib.count_arguments(function)
+               else models_lib.call_function)(owner, function)
+      with models_lib.kept_states(model):
+        outputs = model(keras.tree.map_structure(
+            arrays.tensor, arrays.read("X", x)))
     if keras.tree.is_nested(outputs) or len(outputs.shape) > 2:
       shapes = keras.tree.map_structure(
           lambda output: str([None, *output.shape[1:]]), outputs)
@@ -224,7 +196,8 @@ class _EnsembleEstimator(base.BaseEstimator):
         if name not in _LIMITS}, _describe)
     digest = hashlib.sha256(
         f"{text} {arrays.digest((x, labels, weights))}".encode()).hexdigest()
-    return os.path.join(arguments_lib.absolute_path(self.directory), digest[:12])
+    return os.path.join(
+        arguments_lib.absolute_path(self.directory), digest[:12])
 
   @property
   def search_(self) -> ensemble_search.EnsembleSearch:
@@ -259,8 +232,8 @@ class _EnsembleEstimator(base.BaseEstimator):
     wrong = rows - np.isfinite(outputs.reshape(rows, -1)).all(1).sum()
     if wrong:
       raise ValueError(
-          f"X: the ensemble returns NaN or infinity for {wrong} of {rows} rows: "
-          "expected rows like those of fit, without very large numbers.")
+          f"X: the ensemble returns NaN or infinity for {wrong} of {rows} "
+          "rows: expected rows like those of fit, without very large numbers.")
     return outputs
 
   def __getstate__(self):
@@ -301,9 +274,6 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
           {"wide": make_wide, "deep": make_deep}, seed=1)
       scores = model_selection.cross_val_score(classifier, x, y)
 
-  All parameters but `class_weight`, `folds`, `directory` and `verbose` are
-  those of `EnsembleSearch` and of `EnsembleSearch.fit`.
-
   The models end in an output for each class, or in a single output for two
   classes: probabilities, or logits where the loss has `from_logits=True`. A
   model may have more outputs than there are classes in `y`, as in a fold
@@ -322,6 +292,7 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
     directory_: str, the folder of the search.
   """
 
+  # pylint: disable-next=super-init-not-called
   def __init__(self, models: Any, loss: Any = None, metrics: Any = None,
                optimizer: Any = None, seed: int | None = None,
                directory: Any = None, *, monitor: str = "val_loss",
@@ -333,7 +304,8 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
                enqueue: Any = None, folds: Any = None,
                finalists: int | None = None, max_members: int | None = None,
                callbacks: Any = None, max_seconds: float | None = None,
-               executor: Any = None, parallel: int | None = None, verbose: Any = 0) -> None:
+               executor: Any = None, parallel: int | None = None,
+               verbose: Any = 0) -> None:
     """Keeps the parameters, which `fit` checks.
 
     Args:
@@ -342,46 +314,21 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
         cross-entropy of a single output and the sparse categorical
         cross-entropy of several outputs. Losses that take the probabilities of
         all classes, such as `CategoricalCrossentropy`, get labels in this form.
-      metrics: as in `EnsembleSearch`.
-      optimizer: as in `EnsembleSearch`.
-      seed: as in `EnsembleSearch`.
       directory: path. Each `fit` has a folder in `directory`, which is named
         after the data and the parameters: folds of a cross-validation share no
         networks, and the same `fit` resumes. None for a temporary folder that
         is removed with `search_`.
-      monitor: as in `EnsembleSearch`.
-      mode: as in `EnsembleSearch`.
       class_weight: dict from a label to a weight, or "balanced", as in
         scikit-learn. The weights are multiplied by `sample_weight`.
-      loss_weights: as in `EnsembleSearch`.
-      sampler: as in `EnsembleSearch`.
-      combine: as in `EnsembleSearch`.
-      batch_size: as in `EnsembleSearch.fit`.
-      epochs: as in `EnsembleSearch.fit`.
-      validation_split: as in `EnsembleSearch.fit`.
-      patience: as in `EnsembleSearch.fit`.
-      iterations: as in `EnsembleSearch.fit`.
-      trials: as in `EnsembleSearch.fit`.
-      enqueue: as in `EnsembleSearch.fit`.
       folds: as in `EnsembleSearch.fit`, or a splitter of scikit-learn.
-      finalists: as in `EnsembleSearch.fit`.
-      max_members: as in `EnsembleSearch.fit`.
-      callbacks: as in `EnsembleSearch.fit`.
-      max_seconds: as in `EnsembleSearch.fit`.
-      executor: as in `EnsembleSearch.fit`.
-      parallel: as in `EnsembleSearch.fit`.
       verbose: as in `EnsembleSearch.fit`; by default 0, no output.
+      metrics, optimizer, seed, monitor, mode, loss_weights, sampler, combine:
+        as in `EnsembleSearch`.
+      batch_size, epochs, validation_split, patience, iterations, trials,
+        enqueue, finalists, max_members, callbacks, max_seconds, executor,
+        parallel: as in `EnsembleSearch.fit`.
     """
-    super().__init__(
-        models, loss, metrics, optimizer, seed, directory,
-        monitor=monitor, mode=mode, loss_weights=loss_weights, sampler=sampler,
-        combine=combine, batch_size=batch_size, epochs=epochs,
-        validation_split=validation_split, patience=patience,
-        iterations=iterations, trials=trials, enqueue=enqueue, folds=folds,
-        finalists=finalists, max_members=max_members, callbacks=callbacks,
-        max_seconds=max_seconds, executor=executor, parallel=parallel,
-        verbose=verbose)
-    self.class_weight = class_weight
+    _keep(locals())
 
   def _read_labels(self, y):
     """Returns the number of the class of each row."""

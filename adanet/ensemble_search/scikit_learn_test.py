@@ -205,13 +205,13 @@ class ClassifierTest(parameterized.TestCase):
         ([lambda: keras.Sequential([L.Reshape([2, 2])])],
          r"returns \[None, 2, 2\]: expected a single output"),
         ([lambda: keras.Sequential([keras.Input([3]), L.Dense(3)])],
-         "does not take X"),
+         "incompatible"),
         ([lambda: None], "returned None"), (None, "models is None")):
       with self.assertRaisesRegex((TypeError, ValueError), message):
         adanet.EnsembleClassifier(models).fit(_X, _LABELS)
     with self.assertRaisesRegex(ValueError, "the class 'a' alone"):
       classifier().fit(_X, ["a"] * 90)
-    for weights, message in (([1] * 89, "expected a weight for each row"),
+    for weights, message in (([1] * 89, "inconsistent numbers of samples"),
                              ([0] * 90, "zero for each row")):
       with self.assertRaisesRegex(ValueError, message):
         classifier().fit(_X, _LABELS, weights)
