@@ -56,13 +56,8 @@ def outputs_to_compare(directory: files.Directory, members: list,
                        combine: Any) -> list:
   """Returns what `combine` makes of held-out predictions, for each fold.
 
-  The outputs are those of the ensemble. Of an ensemble of one network, which
-  needs no function, the outputs of all networks are combined.
-
-  Args:
-    directory: `Directory` of the search.
-    members: list with the weight and the `NetworkKey`s of each member.
-    combine: the function.
+  An ensemble of one network needs no function: all networks are combined.
+  `members` has the weight and the `NetworkKey`s of each member.
   """
   weights = [weight for weight, _ in members]
   if sum(map(bool, weights)) < 2:
@@ -133,10 +128,7 @@ def registered_function(recorded: str) -> Any:
 
 def check_outputs(combine: Any, owner: str,
                   predictions: records.HeldOutPredictions) -> None:
-  """Raises a ValueError if `combine` does not fit the outputs of a network.
-
-  `predictions` has the outputs for some rows.
-  """
+  """Raises a ValueError if `combine` does not fit the outputs of a network."""
   if any(mask is not None for mask in predictions.masks):
     raise ValueError(
         f"combine={combine.__name__}: {owner} returns a mask with its outputs, "
@@ -151,8 +143,9 @@ def check_outputs(combine: Any, owner: str,
     problem = messages.one_line(error)
   if problem:
     raise ValueError(
-        f"combine={combine.__name__} does not fit the outputs of {owner}, which "
-        f"are {_describe_shapes(predictions.structure, predictions.outputs)}: "
+        f"combine={combine.__name__} does not fit the outputs of {owner}, "
+        "which are "
+        f"{_describe_shapes(predictions.structure, predictions.outputs)}: "
         f"{problem[:_MAX_PROBLEM]}: {_EXPECTED}.")
 
 
@@ -193,11 +186,7 @@ def _describe_shapes(structure, arrays):
 def combine_predictions(
     combine: Any, predictions: Sequence[records.HeldOutPredictions],
     weights: Sequence[float]) -> list:
-  """Returns the outputs of an ensemble as a list of arrays.
-
-  Networks with the weight 0 are left out. With None for `combine`, the outputs
-  are the weighted mean.
-  """
+  """Returns the outputs of an ensemble of the networks with a weight."""
   used = [(member, weight) for member, weight in zip(predictions, weights)
           if weight]
   outputs_of_all = list(zip(*(member.outputs for member, _ in used)))
@@ -252,10 +241,7 @@ class HeldOutRows(NamedTuple):
 
 def read_held_out(directory: files.Directory, content: dict[str, Any],
                   combine: Any) -> HeldOutRows:
-  """Returns the held-out rows that a selected ensemble was judged by.
-
-  `content` is the content of search.json.
-  """
+  """Returns the held-out rows that a selected ensemble was judged by."""
   members = candidates.CandidateStore(directory).members(
       directory.read_ensemble() or {})
   weights = [weight for weight, _ in members]
@@ -274,7 +260,7 @@ def read_held_out(directory: files.Directory, content: dict[str, Any],
     rows.append(rows_of_fold.get(fold))
   # Labels may be sparse or ragged.
   y, weights_of_rows = rows_lib.map_arrays(
-      lambda tensor: tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor,
+      lambda part: part.numpy() if isinstance(part, tf.Tensor) else part,
       rows_lib.join_labels(labels[:len(folds)]))
   if content["is_series"]:  # Keras has made columns of it.
     y = y[:, 0]
@@ -286,11 +272,7 @@ def read_held_out(directory: files.Directory, content: dict[str, Any],
 
 def combine_tensors(combine: Any, structure: Any, outputs: list[list],
                     weights: Sequence[float]) -> list:
-  """Returns the outputs of a functional model, combined by Keras's layers.
-
-  `structure` is the structure of the outputs of a network, and `outputs` has
-  the `KerasTensor`s of each network.
-  """
+  """Returns the outputs of networks, combined in a functional model."""
   dtypes = {keras.backend.standardize_dtype(tensor.dtype)
             for tensor in outputs[0]}
   layer = keras.layers.Lambda(

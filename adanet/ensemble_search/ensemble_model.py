@@ -52,15 +52,7 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
   """Returns a trained model: built again by its function, with its values.
 
   Layers that were made outside of the function stay as they are: the model has
-  copies.
-
-  Args:
-    task: the task of the network.
-    x: the first held-out rows of the fold.
-    folder: `Folder` of the network.
-
-  Raises:
-    ValueError: the function makes another model than before.
+  copies. `x` has the first held-out rows of the fold.
   """
   with task.seeded():
     model = task.build_model()
@@ -83,8 +75,8 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
     problem = messages.one_line(error)
   damaged = folder.find_damage()
   if damaged is not None:
-    raise files.DamagedFileError(f"{str(damaged)!r} is damaged. Call fit again, "
-                                 "which trains the network anew.")
+    raise files.DamagedFileError(f"{str(damaged)!r} is damaged. Call fit "
+                                 "again, which trains the network anew.")
   raise ValueError(f"{task.owner} makes another model than the one that was "
                    f"trained: {problem}")
 
@@ -217,10 +209,7 @@ def ensemble(members: list[EnsembleMember], layout: rows_lib.Layout,
              combine: Any = None) -> Any:
   """Returns the model whose outputs are those of the members, combined.
 
-  Args:
-    members: list of `EnsembleMember`.
-    layout: `Layout` of x.
-    arguments, names, combine: as the attributes of `Judge`.
+  `arguments`, `names` and `combine` are as the attributes of `Judge`.
   """
   # Outputs keep the user's names: those of losses and metrics.
   known = {*(_names(layout.pack(layout.specs)[0]) or ()), *(names or ())}

@@ -8,6 +8,7 @@ metrics, is evaluated on predictions in batches of 256 rows. So a value is what
 """
 
 from collections.abc import Callable, Iterable, Iterator
+import functools
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -38,23 +39,6 @@ _MAX_SELECTION_ROWS = 10**6
 _MAX_CANDIDATES = 64
 
 
-class Masked(keras.layers.Layer):
-  """Returns an output with its mask, which the loss then heeds."""
-
-  def __init__(self, **kwargs):
-    super().__init__(**kwargs)
-    self.supports_masking = True
-
-  def call(self, inputs):
-    return inputs[0] + 0
-
-  def compute_output_shape(self, input_shape):
-    return input_shape[0]
-
-  def compute_mask(self, inputs, previous_mask):
-    return inputs[1]
-
-
 class Judge:
   """Judges predictions of the held-out rows of one fold, or of all folds.
 
@@ -69,12 +53,9 @@ class Judge:
 
   def __init__(self, arguments: models_lib.CompileArguments, labels: list,
                example: records.HeldOutPredictions, names: list[str] | None,
-               monitor: records.Monitor = records.Monitor(), combine: Any = None):
-    """Makes the model that evaluates predictions.
-
-    `labels` has the labels and weights of the held-out rows of each fold, and
-    `example` the shapes of predictions.
-    """
+               monitor: records.Monitor = records.Monitor(),
+               combine: Any = None):
+    """Makes a judge by the labels and weights of each fold."""
     self.arguments = arguments
     self.names = names
     self.monitor = monitor
@@ -83,17 +64,18 @@ class Judge:
     self._all_labels = (labels[0] if len(labels) == 1 else
                         rows_lib.join_labels(labels))
     x, outputs = [], []
-    for name, array, mask in zip(
-        ensemble_model.name_outputs(example.outputs, names), example.outputs,
-        example.masks):
+    output_names = ensemble_model.name_outputs(example.outputs, names)
+    for name, array, mask in zip(output_names, example.outputs, example.masks):
       # A policy of low precision is not for predictions.
       options = {"name": name, "dtype": array.dtype.name}
       x.append(keras.Input(array.shape[1:], dtype=array.dtype.name))
       if mask is None:
         outputs.append(keras.layers.Identity(**options)(x[-1]))
-      else:
+      else:  # The loss heeds the mask of its input.
         x.append(keras.Input(mask.shape[1:], dtype="bool"))
-        outputs.append(Masked(**options)(x[-2:]))
+        outputs.append(keras.layers.Lambda(
+            lambda inputs: inputs[0] + 0, mask=lambda inputs, _: inputs[1],
+            **options)(x[-2:]))
     model = keras.Model(x, keras.tree.pack_sequence_as(
         example.structure, outputs))
     arguments.compile(model)
@@ -106,19 +88,14 @@ class Judge:
 
   def values(self, outputs: list, masks: list, fold: int | None = None
             ) -> dict[str, float]:
-    """Returns what `evaluate` returns, with "val_" before each name.
-
-    `outputs` and `masks` are those of `HeldOutPredictions` for the rows of a
-    fold; None for all folds.
-    """
-    flat = [tf.constant(array) for pair in zip(outputs, masks) for array in pair
-            if array is not None] + rows_lib.flat_arrays(
-                self._all_labels if fold is None else self._labels[fold])
+    """Returns what `evaluate` returns, with "val_" before each name."""
+    labels = self._all_labels if fold is None else self._labels[fold]
+    flat = list(map(tf.constant, _interleave(outputs, masks)))
+    flat += rows_lib.flat_arrays(labels)
     self._model.reset_metrics()
     logs = {}
-    for numbers in rows_lib.in_batches(np.arange(
-        len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE):
-      logs = self._check_batches(flat, tf.constant(numbers))
+    for numbers in _batches_of(outputs):
+      logs = self._check_batches(flat, numbers)
     return {"val_" + name: value for name, value in self._steps.logs(
         "test_step", logs).items()}
 
@@ -127,10 +104,7 @@ class Judge:
                      is_stopped: Callable[[], bool] = lambda: False,
                      say: Callable[[str], None] = log.warning,
                      fold: int | None = None) -> tuple[float, ...]:
-    """Returns the weights of networks in the ensemble with the least loss.
-
-    `predictions` are for the rows of a fold; None for all folds.
-    """
+    """Returns the weights of networks in the ensemble with the least loss."""
     if len(predictions) == 1:
       return (1.,)
     labels = self._all_labels if fold is None else self._labels[fold]
@@ -140,15 +114,16 @@ class Judge:
           f"{count:,} held-out rows.")
       rows = np.sort(np.random.RandomState(0).choice(
           count, _MAX_SELECTION_ROWS, replace=False))
-      predictions = [records.HeldOutPredictions(member.structure, *(
-          [array if array is None else array[rows] for array in arrays]
-          for arrays in member[1:])) for member in predictions]
+      predictions = [_select_rows(member, rows) for member in predictions]
       labels = rows_lib.map_arrays(
           lambda tensor: rows_lib.reader(tensor)(rows), labels)
-    combine = lambda networks: dict(enumerate(combining.combine_predictions(
-        self.combine, predictions, [
-            networks.count(i) / len(networks)
-            for i in range(len(predictions))])))
+
+    def combine(networks):
+      weights = [networks.count(i) / len(networks)
+                 for i in range(len(predictions))]
+      return dict(enumerate(combining.combine_predictions(
+          self.combine, predictions, weights)))
+
     return selection.select(
         [dict(enumerate(member.outputs)) for member in predictions],
         self._losses_of(predictions[0].outputs, _masks_of_any(predictions),
@@ -157,44 +132,65 @@ class Judge:
         combine=combine if self.combine else None).weights
 
   def _losses_of(self, outputs, masks, labels):
-    """Returns a function from predictions to losses; see `selection.select`.
+    """Returns `losses` of `selection.select`; the loss decides ties.
 
-    Where another value than the loss is monitored, the loss decides ties. A
-    call of TensorFlow judges several ensembles, as `values` judges one.
+    A call of TensorFlow judges several ensembles, as `values` judges one.
     """
-    batches = list(map(tf.constant, rows_lib.in_batches(
-        np.arange(len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE)))
+    batches = _batches_of(outputs)
     flat_labels = rows_lib.flat_arrays(labels)
     names = list(dict.fromkeys(
         [self.monitor.name.removeprefix("val_"), "loss"]))
+    logs_of_batch = steps_lib.flat_logs(self._check_batches.structured_outputs)
+    dtypes = [logs_of_batch[name].dtype for name in names]
 
-    def loss(outputs):
+    def judge_ensemble(outputs):
       self._model.reset_metrics()
-      flat = [array for pair in zip(outputs, masks) for array in pair
-              if array is not None] + flat_labels
+      flat = _interleave(outputs, masks) + flat_labels
       logs = [self._check_batches(flat, numbers) for numbers in batches]
       last = steps_lib.flat_logs(logs[-1])
       return [last[name] for name in names]
 
-    known = steps_lib.flat_logs(self._check_batches.structured_outputs)
-    losses = tf.function(lambda candidates: tf.map_fn(
-        loss, candidates, parallel_iterations=1,
-        fn_output_signature=[known[name].dtype for name in names]),
-                         autograph=False).get_concrete_function([
-        tf.TensorSpec([None, *array.shape], array.dtype) for array in outputs])
+    @functools.partial(tf.function, autograph=False, input_signature=[[
+        tf.TensorSpec([None, *array.shape], array.dtype) for array in outputs]])
+    def judge_ensembles(outputs):
+      return tf.map_fn(judge_ensemble, outputs, parallel_iterations=1,
+                       fn_output_signature=dtypes)
 
-    def judge(means: Iterator[dict]) -> Iterator[float]:
+    size = sum(array.nbytes for array in outputs)
+    count = max(1, _MAX_CANDIDATE_BYTES // size)
+
+    def judge(means: Iterator[dict]) -> Iterator[tuple[float, ...]]:
+      # The selection overwrites its arrays.
       copies = ([array.copy() for array in mean.values()] for mean in means)
-      for first in copies:
-        count = _MAX_CANDIDATE_BYTES // sum(array.nbytes for array in first)
-        chunk = [first, *itertools.islice(copies, max(0, count - 1))]
-        costs = [tensor.numpy().tolist() for tensor in losses([
-            tf.constant(np.stack(arrays)) for arrays in zip(*chunk)])]
+      for copy in copies:
+        chunk = [copy, *itertools.islice(copies, count - 1)]
+        stacked = [tf.constant(np.stack(arrays)) for arrays in zip(*chunk)]
+        costs = [tensor.numpy().tolist() for tensor in judge_ensembles(stacked)]
         if self.monitor.mode == "max":
           costs[0] = [-value for value in costs[0]]
         yield from zip(*costs)
 
     return judge
+
+
+def _interleave(outputs, masks):
+  """Returns each output, followed by its mask if there is one."""
+  return [array for pair in zip(outputs, masks) for array in pair
+          if array is not None]
+
+
+def _batches_of(outputs):
+  """Returns the numbers of the rows of each batch."""
+  return list(map(tf.constant, rows_lib.in_batches(
+      np.arange(len(outputs[0]), dtype=np.int32), rows_lib.CHECK_SIZE)))
+
+
+def _select_rows(predictions, rows):
+  """Returns some rows of `HeldOutPredictions`."""
+  return predictions._replace(
+      outputs=[array[rows] for array in predictions.outputs],
+      masks=[mask if mask is None else mask[rows]
+             for mask in predictions.masks])
 
 
 def _masks_of_any(predictions):
@@ -225,13 +221,15 @@ def record_values(directory: files.Directory,
     candidate.forget_values()
     candidate.judged_by = judged_by
   predictions = directory.folder(key).predictions()
-  candidate.values[key.fold] = candidate.all_values = judge.values(
-      *predictions[1:], fold=key.fold)
+  candidate.values[key.fold] = judge.values(
+      predictions.outputs, predictions.masks, key.fold)
   candidate.judged[key.fold] = record.predictions_id
-  if candidate.folds > 1:
-    candidate.all_values = judge.values(*_read_mean(
-        directory, candidate.keys())[1:]) if len(
-            candidate.values) == candidate.folds else {}
+  candidate.all_values = {}
+  if candidate.folds == 1:
+    candidate.all_values = candidate.values[key.fold]
+  elif len(candidate.values) == candidate.folds:
+    mean = _read_mean(directory, candidate.keys())
+    candidate.all_values = judge.values(mean.outputs, mean.masks)
   store.write(candidate)
 
 
@@ -246,7 +244,7 @@ def check_recorded(directory: files.Directory,
                    store: candidates_lib.CandidateStore,
                    functions: Iterable[str], judge: Judge, judged_by: str
                   ) -> None:
-  """Raises a ValueError if networks were judged by another loss than now.
+  """Raises an error if a network was judged by another loss than now.
 
   A loss may differ by a global, a closure or its code, which no digest tells.
   """
@@ -258,8 +256,9 @@ def check_recorded(directory: files.Directory,
       if record is None or candidate.function not in functions or needs_values(
           directory, candidate, judged_by, key):
         continue
+      predictions = directory.folder(key).predictions()
       loss, now = before["val_loss"], judge.values(
-          *directory.folder(key).predictions()[1:], fold=fold)["val_loss"]
+          predictions.outputs, predictions.masks, fold)["val_loss"]
       if not np.isclose(loss, now, 1e-3, 1e-6, equal_nan=True):
         raise ValueError(
             f"directory={str(directory.path)!r} has a search with something "
@@ -279,15 +278,9 @@ class Limits(NamedTuple):
 
 
 class Shortlist(NamedTuple):
-  """What an ensemble is selected from.
+  """What an ensemble is selected from: candidates, by their first `folds`.
 
-  Attributes:
-    candidates: list of `SearchCandidate`.
-    folds: int, the first folds, whose rows judge and whose networks are members
-      of the ensemble.
-    finalists: list of the candidates that train all folds, best first.
-    max_members: as in `EnsembleSearch.fit`.
-    combine: str, the registered name of the function; "" for the mean.
+  `finalists` train all folds, best first. `combine` is a registered name.
   """
   candidates: list[candidates_lib.SearchCandidate]
   folds: int
@@ -306,25 +299,26 @@ class Shortlist(NamedTuple):
 def make_shortlist(store: candidates_lib.CandidateStore,
                    functions: Iterable[str], monitor: records.Monitor,
                    limits: Limits) -> Shortlist:
-  """Returns what the ensemble of the candidates of some functions may have.
+  """Returns what the ensemble of some functions is selected from.
 
-  With finalists, these are the finalists that have all folds. Before there are
-  such finalists, the ensemble is of the networks of the first fold.
+  Before a finalist has all folds, this is the networks of the first fold.
   """
   known = [candidate for candidate in store if candidate.function in functions]
   folds = known[0].folds if known else 1
-  finalists = []
-  if limits.finalists is not None:
-    ended = [candidate for candidate in known if 0 in candidate.values and
-             not math.isnan(candidate.values[0][monitor.name])]
-    finalists = sorted(ended, key=lambda candidate: monitor.cost(
-        candidate.values[0]))[:limits.finalists]
-  able = [candidate for candidate in known if not candidate.error]
-  complete = [candidate for candidate in able if candidate.all_values and (
-      limits.finalists is None or candidate in finalists)]
-  if limits.finalists is not None and not complete:
-    complete, folds = [
-        candidate for candidate in known if 0 in candidate.values], 1
+  able = [candidate for candidate in known
+          if candidate.all_values and not candidate.error]
+  if limits.finalists is None:
+    return Shortlist(able, folds, [], limits.max_members,
+                     combining.registered_name(limits.combine))
+  begun = [candidate for candidate in known if 0 in candidate.values]
+  finalists = sorted(
+      (candidate for candidate in begun
+       if not math.isnan(candidate.values[0][monitor.name])),
+      key=lambda candidate: monitor.cost(candidate.values[0])
+  )[:limits.finalists]
+  complete = [candidate for candidate in able if candidate in finalists]
+  if not complete:
+    complete, folds = begun, 1
   return Shortlist(complete, folds, finalists, limits.max_members,
                    combining.registered_name(limits.combine))
 
@@ -333,57 +327,46 @@ def select_ensemble(directory: files.Directory, judge: Judge,
                     shortlist: Shortlist,
                     is_stopped: Callable[[], bool] = lambda: False,
                     say: Callable[[str], None] = log.warning) -> None:
-  """Selects an ensemble of candidates, and writes ensemble.json.
-
-  No other member is added after `is_stopped()`. `say` shows a line.
-
-  Raises:
-    ValueError: no candidate has a finite loss.
-  """
+  """Selects an ensemble, and writes ensemble.json."""
   candidates, folds = shortlist.candidates, shortlist.folds
   if not candidates:
     return
   fold = None if folds == candidates[0].folds else 0
-  values = [candidate.values[0] if fold == 0 else candidate.all_values
-            for candidate in candidates]
   monitor = judge.monitor.name
-  finite = [i for i, value in enumerate(values)
+  values = {candidate.name: candidate.all_values if fold is None else
+            candidate.values[0] for candidate in candidates}
+  finite = [name for name, value in values.items()
             if np.isfinite([value["val_loss"], value[monitor]]).all()]
   if not finite:
     raise ValueError(
-        f"{monitor} is NaN for each network: expected a finite {monitor}. Try a "
-        "smaller learning rate, or look for values in x and y that are too "
+        f"{monitor} is NaN for each network: expected a finite {monitor}. Try "
+        "a smaller learning rate, or look for values in x and y that are too "
         "large.")
-  finite = sorted(sorted(finite, key=lambda i: judge.monitor.cost(values[i]))[
-      :_MAX_CANDIDATES])
-  means = [_read_mean(directory, candidates[i].keys()[:folds]) for i in finite]
-  weights = dict(zip(finite, judge.select_weights(
-      means, max_members=shortlist.max_members, is_stopped=is_stopped, say=say,
-      fold=fold)))
-  used = [(mean, weights[i]) for i, mean in zip(finite, means) if weights[i]]
+  best = sorted(finite, key=lambda name: judge.monitor.cost(values[name]))[
+      :_MAX_CANDIDATES]
+  means = {candidate.name: _read_mean(directory, candidate.keys()[:folds])
+           for candidate in candidates if candidate.name in best}
+  weights = dict.fromkeys(values, 0.) | dict(zip(means, judge.select_weights(
+      list(means.values()), max_members=shortlist.max_members,
+      is_stopped=is_stopped, say=say, fold=fold)))
+  used = {name: mean for name, mean in means.items() if weights[name]}
+  outputs = combining.combine_predictions(
+      judge.combine, list(used.values()), [weights[name] for name in used])
   content = {
       **shortlist.to_json(), "folds": folds, "is_stopped": is_stopped(),
-      "values": judge.values(
-          combining.combine_predictions(judge.combine, *zip(*used)),
-          _masks_of_any([mean for mean, _ in used]), fold),
-      "weights": {candidate.name: weights.get(i, 0.)
-                  for i, candidate in enumerate(candidates)}}
-  directory.write_ensemble(content, [] if judge.combine is None else (
-      combining.outputs_to_compare(
-          directory, [(weights.get(i, 0.), candidate.keys()[:folds])
-                      for i, candidate in enumerate(candidates)],
-          judge.combine)))
+      "values": judge.values(outputs, _masks_of_any(used.values()), fold),
+      "weights": weights}
+  compared = []
+  if judge.combine is not None:
+    compared = combining.outputs_to_compare(
+        directory, [(weights[candidate.name], candidate.keys()[:folds])
+                    for candidate in candidates], judge.combine)
+  directory.write_ensemble(content, compared)
 
 
 def select_again(directory: files.Directory, content: dict[str, Any],
                  arguments: models_lib.CompileArguments, combine: Any) -> None:
-  """Selects the ensemble without the data, as the last call of `fit` asked.
-
-  `content` is that of search.json, and `arguments` are those of the ensemble.
-
-  Raises:
-    ValueError: no network has finished.
-  """
+  """Selects the ensemble without the data, as the last call of `fit` asked."""
   store = candidates_lib.CandidateStore(directory)
   ended = [key for candidate in store for key in candidate.keys()
            if candidate.function in content["models"] and

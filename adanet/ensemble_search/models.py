@@ -28,13 +28,9 @@ _WITH_OBJECTS = (keras.Layer, keras.losses.Loss, keras.metrics.Metric,
 _CALLBACKS = ("expected a function that returns a list of new callbacks for "
               "each network, such as lambda: "
               "[keras.callbacks.ReduceLROnPlateau()]")
-_OF_KERAS_TUNER = {
-    "Int": "trial.suggest_int(name, low, high)",
-    "Float": "trial.suggest_float(name, low, high)",
-    "Choice": "trial.suggest_categorical(name, choices)",
-    "Boolean": "trial.suggest_categorical(name, [False, True])",
-    "Fixed": "the value itself",
-}
+# The ends of the methods of Optuna's trials, by the methods of KerasTuner.
+_METHODS = {"Int": "int", "Float": "float", "Choice": "categorical",
+            "Boolean": "categorical"}
 
 
 class CompileArguments(NamedTuple):
@@ -53,9 +49,6 @@ class CompileArguments(NamedTuple):
     """Compiles a model.
 
     XLA would compile an ensemble for minutes, and a judge is too small to gain.
-
-    Raises:
-      ValueError: Keras refuses an argument, or an object cannot be copied.
     """
     model.compile(
         _copy(self.optimizer), loss=self.loss, loss_weights=self.loss_weights,
@@ -63,10 +56,7 @@ class CompileArguments(NamedTuple):
         weighted_metrics=_copy(self.weighted_metrics))
 
   def to_json(self) -> dict[str, Any]:
-    """Returns a value for `json.dumps`.
-
-    {"own": name} stands for an object that Keras cannot restore exactly.
-    """
+    """Returns JSON; {"own": name} is an object that Keras cannot restore."""
     return {name: _argument_to_json(value)
             for name, value in self._asdict().items()}
 
@@ -113,15 +103,9 @@ def _argument_to_json(value):
 
 def compile_arguments_from_json(path: str, content: dict[str, Any],
                                 arguments: dict[str, Any]) -> CompileArguments:
-  """Returns `arguments`, with values of `content` in place of None.
+  """Returns `arguments`, with the values that `to_json` wrote in place of None.
 
-  Args:
-    path: str, the directory of the search, for messages.
-    content: the result of `CompileArguments.to_json`.
-    arguments: dict with arguments of the user, or None.
-
-  Raises:
-    ValueError: an argument is None, and `content` has only the name.
+  `path` is the directory of the search, for messages.
   """
   values = {}
   for name, value in content.items():
@@ -138,17 +122,10 @@ def compile_arguments_from_json(path: str, content: dict[str, Any],
 
 def build_model(owner: str, function: Any, arguments: CompileArguments,
                 copies: bool = False) -> Any:
-  """Returns the compiled model of a user's function.
+  """Returns the compiled model of a user's function without arguments.
 
-  Args:
-    owner: str, the function in messages: "models['deep']".
-    function: the user's function, without arguments.
-    arguments: for a model that is not compiled.
-    copies: bool, whether the model gets copies of untrained layers that were
-      made outside of the function.
-
-  Raises:
-    ValueError: the function fails, or returns something else.
+  `owner` is the function in messages, such as "models['deep']". With `copies`,
+  the model gets copies of untrained layers that the function did not make.
   """
   model = call_function(owner, function)
   if copies:
@@ -178,11 +155,7 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
 
 
 def call_function(owner: str, function: Any) -> Any:
-  """Returns the model of a user's function, compiled or not.
-
-  Raises:
-    ValueError: the function fails, or returns something else.
-  """
+  """Returns the model of a user's function, compiled or not."""
   try:
     model = function()
   except Exception as error:
@@ -197,19 +170,16 @@ def call_function(owner: str, function: Any) -> Any:
 
 def _advise_trial(error):
   """Returns Optuna's word where a function uses KerasTuner's, or ""."""
-  if not isinstance(error, AttributeError) or error.name not in (
-      _OF_KERAS_TUNER) or not type(error.obj).__module__.startswith("optuna"):
+  if not isinstance(error, AttributeError) or error.name not in _METHODS or (
+      not type(error.obj).__module__.startswith("optuna")):
     return ""
   return (": expected the methods of a trial of Optuna. In place of "
           f"hp.{error.name}(...) of KerasTuner, give "
-          f"{_OF_KERAS_TUNER[error.name]}.")
+          f"trial.suggest_{_METHODS[error.name]}(...).")
 
 
 def check_scope(where: str, strategy: Any) -> None:
-  """Raises a ValueError about a `tf.distribute.Strategy`; None is no strategy.
-
-  `where` begins the message.
-  """
+  """Raises a ValueError about a strategy of `tf.distribute`, if there is any."""
   distribute = tf.distribute
   if strategy is not None and (distribute.has_strategy() or (
       strategy is not distribute.get_strategy())):
@@ -258,8 +228,7 @@ def count_arguments(function: Any) -> int:
 
 
 def build_callbacks(callbacks: Any, name: str) -> list:
-  """Returns new callbacks of the function `callbacks`, which may take a name.
-  """
+  """Returns new callbacks of a function, which may take a network's name."""
   if callbacks is None:
     return []
   built = callbacks(name) if count_arguments(callbacks) else callbacks()
@@ -306,22 +275,15 @@ def list_layers(model: Any) -> Iterator[Any]:
 
 
 def list_parts(layer: Any) -> list:
-  """Returns the layers inside of a layer, and the variables.
-
-  The variables tell the layer in a wrapper such as `TimeDistributed`.
-  """
+  """Returns the layers inside of a layer, and all variables."""
   return [*list_layers(layer), *getattr(layer, "variables", ())]
 
 
 def copy_layers(model: Any, ids: set[int]) -> Any:
-  """Returns a model with copies of the layers of `ids`, compiled alike.
+  """Returns a model with copies of layers, by their ids or those of variables.
 
   Returns the model itself if there is nothing to copy, or if Keras cannot copy
   the model: a user's own class, or layers without a config.
-
-  Args:
-    model: `keras.Model`.
-    ids: set with the ids of layers, or of variables of layers.
   """
 
   def copy(layer):
@@ -358,13 +320,6 @@ def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
   """Returns a model, or a copy if the function returns the same model again.
 
   An ensemble renames members, and must not rename a user's object.
-
-  Args:
-    owner: str, the function in messages.
-    model, again: the models of two calls of the function.
-
-  Raises:
-    ValueError: Keras cannot copy the model.
   """
   if again is not model:
     return model
@@ -385,7 +340,7 @@ def copy_outer_model(owner: str, model: Any, again: Any) -> Any:
 def unsaved_variables(model: Any) -> list:
   """Returns the variables that Keras's files of weights leave out.
 
-  Left out are the states of random layers, the metrics of an epoch, and the
+  These are the states of random layers, the metrics of an epoch, and the
   matrices of LoRA, which the files have as a part of the kernel.
   """
   ids = {id(variable) for variable in model.weights}
