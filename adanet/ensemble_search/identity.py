@@ -108,15 +108,11 @@ def digest_argument(value: Any) -> str:
 
 
 def describe_model(model: Any) -> dict[str, Any]:
-  """Returns what a compiled model is, as JSON.
+  """Returns the architecture, and what a model is compiled with, as JSON.
 
   The description of a new model is the same in another program, built or not.
   Names of layers and outputs do not count. Weights and metrics are left out, as
   is everything inside a user's class without a config.
-
-  Returns:
-    A dict with the architecture ("model"), and with the loss, its weights and
-    the optimizer ("compile").
   """
   config = _config_of(model)
   places = _places_of_layers(config.get("config"))
@@ -239,9 +235,8 @@ def _describe_loss(loss):
 def config_of_keras(model: Any) -> str | None:
   """Returns the config of a compiled model that is only config and variables.
 
-  Returns None for a model with anything of the user's: a class, a function, a
-  `Lambda`, or a state that Keras counts among no variables. Loss, metrics and
-  optimizer count.
+  None for a model with anything of the user's: a class, a function, a `Lambda`,
+  or a state that is not in variables. Loss, metrics and optimizer count.
   """
   try:
     config = to_config(model)
@@ -279,9 +274,8 @@ def config_text(config: Any) -> str:
 
   Keras numbers automatic names by all layers that the program has built, and
   another program imports what is in `__main__` here. So names of objects and of
-  modules are left out, and where a config refers to a layer by name, the text
-  has the place of the layer. Built shapes, and the lines of a lambda, are left
-  out.
+  modules are left out, and the place of a layer stands for its name. Built
+  shapes, and the lines of a lambda, are left out.
   """
   return json.dumps(_describe_config(config, {}), sort_keys=True)
 
@@ -289,9 +283,7 @@ def config_text(config: Any) -> str:
 def _describe_config(part, places):
   """Returns a part of a config, as described in `config_text`.
 
-  Args:
-    part: value of the config.
-    places: dict from the name of a layer of the enclosing model to its place.
+  `places` has the place of each layer of the enclosing model by its name.
   """
   if isinstance(part, list):
     text = json.dumps(part)
@@ -337,10 +329,7 @@ def _is_input(layer):
 
 
 def _describe_layers(config):
-  """Describes the inputs, the layers and the outputs of a model.
-
-  The Input of a Sequential is left out: its shape is that of the data.
-  """
+  """Describes inputs, layers and outputs, without the Input of a Sequential."""
   places, described = _places_of_layers(config), {}
   if "input_layers" in config:
     inputs = _describe_references(config["input_layers"], {
@@ -389,10 +378,7 @@ def _describe_references(part, places):
 
 
 def _places_of_layers(config):
-  """Returns the place of each layer of a model in words, by the layer's name.
-
-  Returns {} for the config of anything else.
-  """
+  """Returns the place of each layer of a model in words, by its name."""
   if not _is_model(config):
     return {}
   inputs = [name for name in keras.tree.flatten(config.get("input_layers", []))

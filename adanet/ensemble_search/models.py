@@ -76,14 +76,11 @@ def _copy(value):
         {kind.__name__: kind}):
       return keras.saving.deserialize_keras_object(
           keras.saving.serialize_keras_object(value), safe_mode=False)
-  except Exception:  # pylint: disable=broad-except
-    try:
-      return kind.from_config(value.get_config())
-    except Exception as error:
-      raise ValueError(
-          f"each network needs a {kind.__name__} of its own, and Keras cannot "
-          f"copy it: {messages.one_line(error)} Give its class a get_config, "
-          "or compile the models with it in their functions.") from error
+  except Exception as error:
+    raise ValueError(
+        f"each network needs a {kind.__name__} of its own, and Keras cannot "
+        f"copy it: {messages.one_line(error)} Give its class a get_config, or "
+        "compile the models with it in their functions.") from error
 
 
 def _argument_to_json(value):
@@ -137,20 +134,17 @@ def build_model(owner: str, function: Any, arguments: CompileArguments,
         for part in (layer, *layer.variables) if id(part) in ids})
   check_scope(f"{owner} makes its model in",
               getattr(model, "distribute_strategy", None))
+  if arguments.loss is None and getattr(model, "loss", None) is None:
+    state = "compiled without a loss" if model.compiled else "not compiled"
+    raise ValueError(f"loss=None: {owner} is {state}: give the loss that "
+                     "compares networks, and labels y for it.")
   if not model.compiled:
-    if arguments.loss is None:
-      raise ValueError(f"loss=None: {owner} is not compiled: expected a loss, "
-                       "as Model.compile takes it.")
     try:
       # As Model.fit does. Keras counts the GPUs that a user hides, too.
       arguments.compile(
           model, jit_compile="auto" if runtime.gpu_names() else False)
     except Exception as error:
       raise ValueError(f"{owner}: {messages.one_line(error)}") from error
-  elif arguments.loss is None and getattr(model, "loss", None) is None:
-    raise ValueError(
-        f"loss=None: {owner} is compiled without a loss: give the loss that "
-        "compares networks, and labels y for it.")
   return model
 
 
@@ -179,7 +173,7 @@ def _advise_trial(error):
 
 
 def check_scope(where: str, strategy: Any) -> None:
-  """Raises a ValueError about a strategy of `tf.distribute`, if there is any."""
+  """Raises an error about a strategy of `tf.distribute`; None is none."""
   distribute = tf.distribute
   if strategy is not None and (distribute.has_strategy() or (
       strategy is not distribute.get_strategy())):
@@ -197,12 +191,12 @@ def check_callbacks(callbacks: Any) -> None:
     raise TypeError(f"callbacks is {messages.describe(callbacks)}: "
                     f"{_CALLBACKS}.")
   for callback in build_callbacks(callbacks, "name"):
-    for hook in _HOOKS_OF_BATCHES:
-      if _has_hook(callback, hook):
-        raise ValueError(
-            f"callbacks: {type(callback).__name__} has {hook}, which would "
-            "never be called, because a call of a network takes many steps: "
-            "expected hooks of epochs and of training alone.")
+    hooks = [hook for hook in _HOOKS_OF_BATCHES if _has_hook(callback, hook)]
+    if hooks:
+      raise ValueError(
+          f"callbacks: {type(callback).__name__} has {hooks[0]}, which would "
+          "never be called, because a call of a network takes many steps: "
+          "expected hooks of epochs and of training alone.")
 
 
 def _has_hook(callback, hook):

@@ -8,7 +8,6 @@ return, and gives all else to an `EnsembleSearch`.
 
 import copy
 import functools
-import hashlib
 import inspect
 import os
 import pickle
@@ -49,8 +48,7 @@ _SAMPLE_ROWS, _BATCH_ROWS = 8, 1024
 
 def _select(x, rows):
   """Returns rows of an array, or of each column."""
-  return ({name: column[rows] for name, column in x.items()} if isinstance(
-      x, dict) else x[rows])
+  return keras.tree.map_structure(lambda array: array[rows], x)
 
 
 def _describe(value):
@@ -191,13 +189,12 @@ class _EnsembleEstimator(base.BaseEstimator):
     """Returns the folder of a search, which the same fit has again."""
     if self.directory is None:
       return tempfile.mkdtemp(prefix="adanet-")
-    text = identity.text_of({
-        name: value for name, value in parameters.items()
-        if name not in _LIMITS}, _describe)
-    digest = hashlib.sha256(
-        f"{text} {arrays.digest((x, labels, weights))}".encode()).hexdigest()
+    parameters = {name: value for name, value in parameters.items()
+                  if name not in _LIMITS}
     return os.path.join(
-        arguments_lib.absolute_path(self.directory), digest[:12])
+        arguments_lib.absolute_path(self.directory), identity.digest_json([
+            identity.describe(parameters, _describe),
+            arrays.digest((x, labels, weights))]))
 
   @property
   def search_(self) -> ensemble_search.EnsembleSearch:
