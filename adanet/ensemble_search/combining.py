@@ -35,16 +35,15 @@ _EXPECTED = ("expected a function combine(outputs, weights) in keras.ops, with "
 
 def check_combine(combine: Any) -> None:
   """Raises an error if `combine` is neither None nor a registered function."""
-  if combine is None:
-    return
-  if not isinstance(combine, types.FunctionType):
-    raise TypeError(f"combine={messages.describe(combine)}: {_EXPECTED}.")
-  if keras.saving.get_registered_object(
-      keras.saving.get_registered_name(combine)) is not combine:
+  is_function = isinstance(combine, types.FunctionType)
+  if combine is not None and (
+      not is_function or keras.saving.get_registered_object(
+          keras.saving.get_registered_name(combine)) is not combine):
+    name = combine.__name__ if is_function else messages.describe(combine)
     raise ValueError(
-        f"combine={combine.__name__}: expected a function that Keras can find "
-        "when it loads the ensemble. Decorate the function with "
-        "@keras.saving.register_keras_serializable().")
+        f"combine={name}: {_EXPECTED}. Decorate the function with "
+        "@keras.saving.register_keras_serializable(), so that Keras finds it "
+        "when it loads the ensemble.")
 
 
 def registered_name(combine: Any) -> str:
@@ -129,11 +128,6 @@ def registered_function(recorded: str) -> Any:
 def check_outputs(combine: Any, owner: str,
                   predictions: records.HeldOutPredictions) -> None:
   """Raises a ValueError if `combine` does not fit the outputs of a network."""
-  if any(mask is not None for mask in predictions.masks):
-    raise ValueError(
-        f"combine={combine.__name__}: {owner} returns a mask with its outputs, "
-        "and expected are outputs without masks. Leave out combine, or the "
-        "mask.")
   sizes = {size for array in predictions.outputs for size in array.shape}
   # No axis is as long, or weights of columns would fit.
   count = next(number for number in itertools.count(3) if number not in sizes)
@@ -151,6 +145,8 @@ def check_outputs(combine: Any, owner: str,
 
 def _find_problem(combine, predictions, count):
   """Returns what is wrong with the outputs of `count` networks, or ""."""
+  if any(mask is not None for mask in predictions.masks):
+    return "leave out combine, or the mask of the outputs"
   structure, outputs = predictions.structure, predictions.outputs
   weights = _to_array([1 / count] * count)
   # Networks differ, or the logarithm of their variance would be infinite.
