@@ -13,6 +13,7 @@ from adanet import messages
 from adanet import tf_compat
 from adanet.ensemble_search import arrays
 from adanet.ensemble_search import batches
+from adanet.ensemble_search import frames
 from adanet.ensemble_search import rows as rows_lib
 import numpy as np
 
@@ -66,7 +67,7 @@ def _split_dataset(x, y, validation_data, sample_weight, class_weight, folds,
 def _split_arrays(x, y, batch_size, validation_data, validation_split,
                   sample_weight, class_weight, folds, seed):
   """Returns what `split_data` returns, for arrays."""
-  arrays.check_frames(x, y, sample_weight, validation_data)
+  frames.check_frames(x, y, sample_weight, validation_data)
   batch = arrays.read_batch("", (x, y, sample_weight))
   if class_weight is not None and sample_weight is not None:
     raise ValueError("class_weight and sample_weight are both given: expected "
@@ -92,6 +93,11 @@ def _split_arrays(x, y, batch_size, validation_data, validation_split,
       parts = [_pick_rows(len(rows), validation_split, seed)]
     else:
       parts = _divide_rows(batch, len(rows), folds, seed)
+    if not parts[-1].size:
+      argument = (f"folds={folds}" if folds is not None else
+                  f"validation_split={validation_split!r}")
+      raise ValueError(f"{argument}: holds out 0 of {len(rows)} rows: expected "
+                       "at least one.")
     pairs = [(np.setdiff1d(rows.numbers, part), part) for part in parts]
     digests["folds"] = repr(folds)
   return [rows_lib.ArraySplit(
@@ -102,10 +108,10 @@ def _split_arrays(x, y, batch_size, validation_data, validation_split,
 def _read_held_out(validation_data, batch, class_weight, seed):
   """Returns held-out rows and a digest; `batch` has the arrays that train."""
   if batches.is_dataset(validation_data):
-    held_out = batches.HeldOutBatches(batches.BatchSource(
+    held_out, digest = batches.read_held_out(batches.BatchSource(
         "validation_data", validation_data, class_weight, seed, True))
-    return held_out, {"validation_data, in the order that the dataset gives":
-                      held_out.digest}
+    return held_out, {
+        "validation_data, in the order that the dataset gives": digest}
   other = arrays.read_batch("validation_data", validation_data)
   for i, parts in enumerate(zip(batch[:2], other)):
     shapes = [[list(array.shape[1:]) for array in rows_lib.flat_arrays(part)]
@@ -135,19 +141,12 @@ def _pick_rows(count, validation_split, seed):
                       lambda split: 0 < split < 1,
                       "a number between 0 and 1, or validation_data. Networks "
                       "end by held-out rows")
-  size = int(count * validation_split)
-  if not size:
-    raise ValueError(f"validation_split={validation_split!r}: holds out 0 of "
-                     f"{count} rows: expected at least one.")
-  return np.sort(np.random.RandomState(seed).permutation(count)[:size]).astype(
-      np.int32)
+  order = np.random.RandomState(seed).permutation(count)
+  return np.sort(order[:int(count * validation_split)]).astype(np.int32)
 
 
 def _divide_rows(batch, count, folds, seed):
   """Returns the rows of each fold; each has as many of a class, or one more."""
-  if folds > count:
-    raise ValueError(f"folds={folds}: expected at most as many as x has rows, "
-                     f"{count}.")
   order = np.random.RandomState(seed).permutation(count)
   classes = arrays.classes((*batch, None)[1])
   if classes is not None:
@@ -162,30 +161,20 @@ def _read_pairs(folds, count):
               "and of held-out rows, as scikit-learn's splitters give them")
   for i, pair in enumerate(folds):
     try:
-      parts = [np.asarray(part) for part in pair]
+      trained, held_out = map(np.asarray, pair)
+      numbers = np.concatenate([trained, held_out])
     except (TypeError, ValueError):
-      parts = []
-    if any(part.dtype.kind == "b" for part in parts):
-      raise ValueError(f"folds[{i}] has booleans: expected numbers of rows. "
-                       "Give numpy.flatnonzero(...) of each.")
-    if len(parts) != 2 or any(
-        part.ndim != 1 or part.size and part.dtype.kind not in "iu"
-        for part in parts):
+      trained = held_out = numbers = np.array([])
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not (
+        trained.size and held_out.size):
       raise ValueError(f"folds[{i}]={messages.describe(pair)}: {expected}.")
-    for part, kind in zip(parts, ("that train", "held out")):
-      if not part.size:
-        raise ValueError(f"folds[{i}] has no rows {kind}: {expected}.")
-      wrong = part[(part < 0) | (part >= count)]
-      if wrong.size:
-        raise ValueError(
-            f"folds[{i}] has the row {wrong[0]}, and x has {count} rows: "
-            f"expected numbers from 0 to {count - 1}.")
-    common = np.intersect1d(*parts)
-    if common.size:
+    wrong = np.append(numbers[(numbers < 0) | (numbers >= count)],
+                      np.intersect1d(trained, held_out))
+    if wrong.size:
       raise ValueError(
-          f"folds[{i}] has the row {common[0]} among the rows that train and "
-          "among those held out: expected each row in one of them.")
-    pairs.append([part.astype(np.int32) for part in parts])
+          f"folds[{i}] has the row {wrong[0]}: expected numbers from 0 to "
+          f"{count - 1}, and each row in one of the two arrays.")
+    pairs.append([trained.astype(np.int32), held_out.astype(np.int32)])
   if not pairs:
     raise ValueError(f"folds has no pairs: {expected}.")
   return pairs

@@ -131,13 +131,6 @@ class BatchSourceTest(parameterized.TestCase):
           tf.TensorSpec([None, 2]), tf.TensorSpec([None, 1]))):
         list(_source(_Fails(workers=2)).chunks(0))
 
-  def test_a_batch_that_takes_long(self):
-    source = _source(_Batches(secs=.3, workers=2))
-    with mock.patch.object(batches_lib, "_LONG_SECS", .1), (
-        self.assertLogs("absl", "WARNING")) as logs:
-      next(source.chunks(0))
-    self.assertIn("x: no batch for 0 s from 2 workers.", logs.output[0])
-
   @parameterized.parameters((None, 2), ({0: 3.}, 3))
   def test_weights_of_classes(self, class_weight, count):
     labels = np.arange(4)
@@ -188,37 +181,40 @@ class BatchSourceTest(parameterized.TestCase):
     self.assertEqual(expected, _source(dataset).steps())
 
 
-class HeldOutBatchesTest(parameterized.TestCase):
+class ReadHeldOutTest(parameterized.TestCase):
 
   @hypothesis.given(
       st.lists(st.integers(1, 9), min_size=1, max_size=9), st.integers(1, 12),
       st.booleans(), st.sampled_from([1, 3, 50]))
   @hypothesis.settings(max_examples=level.number(20, 80))
   def test_rows(self, sizes, size, is_kept, chunk):
-    """Rows are divided anew, kept or read again."""
+    """Rows that are kept are divided anew; others stay in their batches."""
     ends = np.cumsum(sizes)
     x = np.arange(2. * ends[-1]).astype("float32").reshape(-1, 2)
     batches = [(part, part[:, :1]) for part in np.split(x, ends[:-1])]
     with mock.patch.object(batches_lib, "_CHUNK_BATCHES", chunk), (
         mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", 1e9 * is_kept)):
-      held_out = batches_lib.HeldOutBatches(_source(lambda: iter(batches)))
+      held_out, digest = batches_lib.read_held_out(
+          _source(lambda: iter(batches)))
       self.assertLen(held_out, len(x))
-      self.assertEqual(is_kept, held_out.source is None)
+      self.assertStartsWith(digest, f"{len(x)} rows ")
+      self.assertEqual(is_kept, isinstance(held_out, rows_lib.Rows))
       actual = _rows(held_out.chunks(size))
       np.testing.assert_equal(
           actual[0], _rows([held_out.first_chunk(size)])[0])
     np.testing.assert_array_equal(x[:, :1], held_out.labels()[0])
-    np.testing.assert_equal(
-        [[part, part[:, :1]] for part in np.split(
-            x, np.arange(size, len(x), size))], actual)
-    self.assertEqual(None if len(x) % size else size,
+    expected = np.split(x, np.arange(size, len(x), size)) if is_kept else [
+        part for part, _ in batches]
+    np.testing.assert_equal([[part, part[:, :1]] for part in expected], actual)
+    self.assertEqual(None if len(x) % size or not is_kept else size,
                      held_out.layout(size).size)
 
   def test_batches_of_several_shapes_stay_as_they_are(self):
     batches = [(np.ones([3, i]), np.ones([3, 1])) for i in (2, 5, 5)]
     for limit in (0, 1e9):
       with mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", limit):
-        held_out = batches_lib.HeldOutBatches(_source(lambda: iter(batches)))
+        held_out, _ = batches_lib.read_held_out(_source(lambda: iter(batches)))
+      self.assertEqual(limit == 0, held_out.source is not None)
       self.assertEqual([2, 5, 5], [
           x.shape[1] for x, _ in _rows(held_out.chunks(2))])
 
@@ -226,37 +222,27 @@ class HeldOutBatchesTest(parameterized.TestCase):
     shuffled = tf.data.Dataset.from_tensor_slices(
         (_X, _Y)).shuffle(99).batch(4)
     with mock.patch.object(batches_lib, "_MAX_KEPT_BYTES", 0):
-      held_out = batches_lib.HeldOutBatches(_source(shuffled))
+      held_out, digest = batches_lib.read_held_out(_source(shuffled))
     with self.assertRaisesRegex(
         ValueError, "^x gives other rows, or another order of rows, each time"):
       for _ in range(3):
         list(held_out.chunks(4))
-    self.assertNotEqual(held_out.digest, batches_lib.HeldOutBatches(
-        _source(shuffled)).digest)
-
-  def test_held_out_data_without_an_end(self):
-    def endless():
-      while True:
-        yield _X, _Y
-
-    with mock.patch.object(batches_lib, "_MAX_HELD_OUT_BATCHES", 99):
-      with self.assertRaisesRegex(
-          ValueError, "^x has more than 99 batches: expected held-out data"):
-        batches_lib.HeldOutBatches(_source(endless))
+    self.assertNotEqual(
+        digest, batches_lib.read_held_out(_source(shuffled))[1])
 
   def test_no_batches(self):
     with self.assertRaisesRegex(ValueError, "^x has no batches"):
-      batches_lib.HeldOutBatches(_source(
+      batches_lib.read_held_out(_source(
           tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(4).take(0)))
 
   def test_not_finite(self):
     x = np.array(_X)
     x[9, 1] = np.nan
-    held_out = batches_lib.HeldOutBatches(_source(
+    held_out, _ = batches_lib.read_held_out(_source(
         tf.data.Dataset.from_tensor_slices((x, _Y)).batch(4)))
     (argument, text, rows), = held_out.not_finite
     self.assertEqual("x", argument)
-    self.assertEqual("x has NaN in 1 of 30 rows", text)
+    self.assertEqual("x has NaN in 1 of 30 rows, in column 1", text)
     np.testing.assert_equal([9], rows.numbers)
 
 

@@ -5,6 +5,7 @@
 In contrast to the other modules, this module can be imported by Python 3.7.
 """
 
+from collections.abc import Mapping
 from typing import Any, Dict
 
 from adanet import messages
@@ -16,11 +17,6 @@ _ADVICE = {
     "timedelta64": "{}.dt.total_seconds()",
     "bytes": "{}.str.decode(\"utf-8\")",
     "": "{0}.astype(\"float32\") or {0}.astype(str)",
-}
-# By the class of polars.
-_ADVICE_OF_POLARS = {
-    "DataFrame": "{{column.name: column.to_numpy() for column in {}}}",
-    "LazyFrame": "{}.collect()",
 }
 
 
@@ -70,13 +66,16 @@ def is_frame(value: Any) -> bool:
 
 
 def advise_polars(name: str, value: Any) -> str:
-  """Returns how polars makes arrays of a value; "" if it is not of polars."""
-  kind = type(value)
-  if kind.__module__.partition(".")[0] != "polars" or (
-      kind.__name__ not in _ADVICE_OF_POLARS):
+  """Returns how polars makes arrays of a frame; "" for anything else."""
+  if type(value).__module__.partition(".")[0] != "polars":
     return ""
-  return ("For polars, give "
-          f"{_ADVICE_OF_POLARS[kind.__name__].format(name)}.")
+  return ("For polars, give {column.name: column.to_numpy() for column in "
+          f"{name}}}.")
+
+
+def is_series(value: Any) -> bool:
+  """Returns whether a value is a Series of pandas."""
+  return hasattr(value, "iloc") and not hasattr(value, "columns")
 
 
 def is_number(dtype: Any) -> bool:
@@ -86,13 +85,11 @@ def is_number(dtype: Any) -> bool:
 
 def read_columns(name: str, frame: Any) -> Dict[str, np.ndarray]:
   """Returns `columns` of a frame that has a `name` in messages."""
-  for key in frame.columns:
-    if not isinstance(key, str):
-      raise ValueError(f"{name} has a column named {key!r}: expected a str. "
-                       f"Give {name}.rename(columns=str).")
-  for key in frame.columns[frame.columns.duplicated()]:
-    raise ValueError(f"{name} has two columns named {key!r}: expected a name "
-                     "of its own for each column.")
+  for key, is_again in zip(frame.columns, frame.columns.duplicated()):
+    if is_again or not isinstance(key, str):
+      raise ValueError(
+          f"{name} has a column named {key!r}: expected a str, and each name "
+          f"once. Give for example {name}.rename(columns=str).")
   return dict(zip(frame.columns, _read_each(name, frame)))
 
 
@@ -113,9 +110,10 @@ def _read_column(name, column):
   """Returns a column as an array of numbers or of text."""
   # The type of a category is that of its values.
   dtype = getattr(column.dtype, "categories", column).dtype
-  array, missing = np.asarray(column), np.asarray(column.isna())
-  if missing.any() and dtype.kind in "iubcO":
-    check_missing(name, missing, advise_filling(name, dtype, array[~missing]))
+  array = np.asarray(column)
+  if dtype.kind in "iubcO":  # Floats are NaN.
+    check_missing(name, column, array, _advise_filling(
+        name, dtype, array[~column.isna()]))
   wrong, advice = "" if is_number(dtype) else dtype.name, ""
   if dtype.kind == "O":
     wrong = next((type(value).__name__ for value in array
@@ -131,29 +129,29 @@ def _read_column(name, column):
   return array
 
 
-def check_missing(name: str, missing: np.ndarray, advice: str) -> None:
-  """Raises a ValueError if values are missing.
+def check_missing(name: str, value: Any, array: np.ndarray,
+                  advice: str = "Fill these values, or leave out these rows."
+                 ) -> None:
+  """Raises a ValueError if `value` has missing objects.
 
   Args:
     name: str, for the message.
-    missing: bool array, whether a value is missing.
+    value: a column, a frame or an array.
+    array: `value` as an array of NumPy.
     advice: str, the end of the message.
   """
-  rows = missing.reshape(len(missing), -1).any(1)
+  missing = np.reshape(value.isna() if hasattr(value, "isna") else [
+      part is None or isinstance(part, float) and part != part
+      for part in array.flat], [len(array), -1])
+  rows = missing.any(1)
   if rows.any():
     raise ValueError(
         f"{name} has missing values in {rows.sum()} of {len(rows)} rows: "
         f"expected a value in each row. {advice}")
 
 
-def advise_filling(name: str, dtype: Any, values: np.ndarray) -> str:
-  """Returns how to fill the missing values of a column of pandas.
-
-  Args:
-    name: str, for the message.
-    dtype: the type of the column.
-    values: array of the values that are not missing.
-  """
+def _advise_filling(name, dtype, values):
+  """Returns how to fill a column, of which `values` are not missing."""
   if is_number(dtype):
     filled = ".astype(\"float32\"), in which missing values are NaN"
   elif len(values) and _are_numbers(values):
@@ -170,3 +168,67 @@ def advise_filling(name: str, dtype: Any, values: np.ndarray) -> str:
 def _are_numbers(values):
   return all(isinstance(value, (int, float, np.number, np.bool_))
              for value in values)
+
+
+def name_arrays(name: str, structure: Any) -> Dict[str, Any]:
+  """Returns the arrays of a structure by their names in messages."""
+  if structure is None:
+    return {}
+  if not isinstance(structure, (Mapping, list, tuple)):
+    return {name: structure}
+  items = (structure.items() if isinstance(structure, Mapping) else
+           enumerate(structure))
+  return {key: array for part, inner in items
+          for key, array in name_arrays(f"{name}[{part!r}]", inner).items()}
+
+
+def check_frames(x: Any, y: Any, sample_weight: Any, held_out: Any) -> None:
+  """Checks the names of rows and columns, where data have such names.
+
+  Raises:
+    ValueError: the columns of `held_out`, the `validation_data`, have another
+      order than the columns of `x` or `y`, or frames and series that belong
+      together have other rows, or another order of rows.
+  """
+  names = ("x", "y", "sample_weight")
+  held_out_names = tuple(f"validation_data[{i}]" for i in range(3))
+  parts = (x, y, sample_weight)
+  held_out_parts = held_out if isinstance(held_out, (list, tuple)) else ()
+  _check_index(names, parts)
+  _check_index(held_out_names, held_out_parts)
+  for name, part, held_out_name, held_out_part in zip(
+      names, parts, held_out_names, held_out_parts):
+    frames = name_arrays("", part)
+    for key, frame in name_arrays("", held_out_part).items():
+      expected, columns = (list(getattr(value, "columns", ()))
+                           for value in (frames.get(key), frame))
+      # A single column, such as of labels, may have any name.
+      if len(expected) > 1 and columns and columns != expected:
+        raise ValueError(
+            f"{held_out_name}{key} has the columns "
+            f"{', '.join(map(str, columns))}, and {name}{key} "
+            f"{', '.join(map(str, expected))}: expected the same columns in "
+            f"the same order, such as those of frame[{name}{key}.columns].")
+
+
+def _check_index(names, parts):
+  """Raises a ValueError if an index contradicts the first index.
+
+  An index without a common label says nothing, and neither does the numbering
+  from 0 that a frame has by default.
+  """
+  indexes = [(key, list(array.index)) for name, part in zip(names, parts)
+             for key, array in name_arrays(name, part).items()
+             if hasattr(array, "iloc")]
+  for name, index in indexes[1:]:
+    first_name, first = indexes[0]
+    if index == first or len(index) != len(first):
+      continue
+    common = len({*index} & {*first})
+    numbers = list(range(len(index)))
+    if common == len({*index}) or common and numbers not in (index, first):
+      raise ValueError(
+          f"{name} and {first_name} have {common} of {len(index)} labels of "
+          "their index in common, in another order: expected the same rows in "
+          f"the same order. Give {name}.loc[{first_name}.index], or "
+          "reset_index(drop=True) of both if rows belong together by position.")

@@ -167,11 +167,8 @@ class Rows:
   @property
   def not_finite(self) -> list[tuple[str, str, "Rows"]]:
     """Arguments with NaN or infinity, words, and the `Rows` that have these."""
-    count = int(flat_arrays(self.batch)[0].shape[0])
-    return [(argument, f"{text} in {len(rows)} of {count} rows{columns}",
-             self.select(rows))
-            for argument, text, columns, rows in arrays.find_not_finite(
-                self.batch)]
+    return [(argument, text, self.select(rows))
+            for argument, text, rows in arrays.find_not_finite(self.batch)]
 
   def tensors(self) -> Any:
     """Returns all arrays as tensors; None if the arrays are too large."""
@@ -226,7 +223,7 @@ class Rows:
 class ArraySplit:
   """Arrays, divided into rows that train and held-out rows."""
   trained: Rows
-  held_out: Any  # `Rows` or `data.HeldOutBatches`.
+  held_out: Any  # `Rows` or `HeldOutBatches`.
   batch_size: int
   seed: int  # Of the order of the rows.
   source: Any = None  # No dataset that networks read together.

@@ -12,9 +12,9 @@ from adanet import checks
 from adanet import forks
 from adanet import tf_compat
 from adanet.ensemble_search import arguments
-from adanet.ensemble_search import arrays
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import data as data_lib
+from adanet.ensemble_search import frames
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge
 from adanet.ensemble_search import models
@@ -80,7 +80,7 @@ class FitData:
   @property
   def is_series(self) -> bool:
     """Whether the labels are a Series of pandas, which Keras makes a column."""
-    return arrays.is_series(self.y)
+    return frames.is_series(self.y)
 
   def split(self, seed: int) -> tuple[list, dict[str, str]]:
     """Returns the split of each fold, and a digest of each argument."""
