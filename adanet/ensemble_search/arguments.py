@@ -3,7 +3,6 @@
 """Checks the arguments of `EnsembleSearch` that need no data and no model."""
 
 from collections.abc import Mapping, Sequence
-import inspect
 import os
 import re
 import shutil
@@ -16,15 +15,13 @@ from adanet import checks
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
-from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import records
 
 keras = tf_compat.keras_3
 _MAX_NAME = 80  # A folder has at most 255 bytes, and three for a letter.
 # Arguments that a later call of `fit` may change.
 _LIMITS = ("epochs:", "patience:")
-_MODELS = ("expected a dict from a name to a function that builds a Keras "
-           "model, such as {\"wide\": make_wide}")
+_DIGEST = r"(^| )[0-9a-f]{16,20}$"  # Says nothing to a reader.
 
 
 class _Maker(Protocol):
@@ -82,15 +79,7 @@ def _remove_folder(path, process):
 
 
 def check_folds(folds: Any) -> Any:
-  """Returns `folds`: an int of at least 2, what may be pairs, or None.
-
-  Raises:
-    TypeError: `folds` is something else.
-    ValueError: `folds` is less than 2, or a splitter.
-  """
-  if hasattr(folds, "split") and not isinstance(folds, str):
-    raise ValueError(f"folds={messages.describe(folds)} is a splitter: expected "
-                     "its pairs, such as folds=splitter.split(x, y).")
+  """Returns `folds`: an int of at least 2, what may be pairs, or None."""
   return folds if hasattr(folds, "__iter__") else checks.check_count(
       "folds", folds, 2, or_none=True)
 
@@ -105,14 +94,10 @@ def read_monitor(monitor: Any, mode: Any) -> records.Monitor:
     raise ValueError(f"monitor={messages.describe(monitor)}: expected "
                      "\"val_loss\", or \"val_\" and the name of a metric, such "
                      "as \"val_auc\".")
-  if mode not in ("min", "max") and (mode is not None or
-                                     monitor != "val_loss"):
-    raise ValueError(f"mode={messages.describe(mode)}: expected \"min\" or "
-                     f"\"max\", whether less or more of {monitor} is better.")
-  if (monitor, mode) == ("val_loss", "max"):
-    raise ValueError("mode='max' and monitor='val_loss': expected mode=\"min\", "
-                     "because less of a loss is better, or another monitor, "
-                     "such as \"val_auc\".")
+  if mode not in (("min", None) if monitor == "val_loss" else ("min", "max")):
+    raise ValueError(f"mode={messages.describe(mode)} and monitor={monitor!r}: "
+                     "expected \"min\" for a loss, and \"min\" or \"max\" for a "
+                     "metric, whether less or more is better.")
   return records.Monitor(monitor, mode or "min")
 
 
@@ -120,19 +105,20 @@ def check_limits(max_seconds: Any, verbose: Any, executor: Any,
                  parallel: int | None, finalists: int | None, folds: Any
                 ) -> None:
   """Raises an error if an argument of `fit` has a wrong value."""
-  if finalists is not None and folds is None:
-    raise ValueError(f"finalists={finalists} and folds=None: expected folds, "
-                     "such as folds=5, whose others the finalists train.")
   if max_seconds is not None:
     checks.check_number("max_seconds", max_seconds, lambda secs: secs > 0,
                         "a number greater than 0, or None")
-  if repr(verbose) not in ("'auto'", "0", "1", "2"):
-    raise ValueError(f"verbose={messages.describe(verbose)}: expected "
-                     "\"auto\", 0, 1 or 2.")
-  if executor is not None and parallel is not None:
-    raise ValueError(f"parallel={parallel} and executor are both given: "
-                     "expected one of them. An executor has its own number of "
-                     "workers.")
+  for is_wrong, message in (
+      (finalists is not None and folds is None,
+       f"finalists={finalists} and folds=None: expected folds, such as folds=5, "
+       "whose others the finalists train."),
+      (verbose not in ("auto", 0, 1, 2),
+       f"verbose={messages.describe(verbose)}: expected \"auto\", 0, 1 or 2."),
+      (executor is not None and parallel is not None,
+       f"parallel={parallel} and executor are both given: expected one of them. "
+       "An executor has its own number of workers.")):
+    if is_wrong:
+      raise ValueError(message)
 
 
 def read_models(models: Any) -> dict[str, Any]:
@@ -147,15 +133,13 @@ def read_models(models: Any) -> dict[str, Any]:
     models = {name if name.isidentifier() and names.count(name) == 1 else
               f"model_{i}": function for i, (name, function) in enumerate(
                   zip(names, models))}
-  if not isinstance(models, Mapping):
-    raise TypeError(f"models is {_describe_model(models)}: {_MODELS}.")
-  if not models:
-    raise ValueError(f"models={models!r}: {_MODELS}.")
+  is_dict = isinstance(models, Mapping)
+  if not is_dict or not models:
+    raise (ValueError if is_dict else TypeError)(
+        f"models is {_describe_model(models)}: expected a dict from a name to a "
+        "function that builds a Keras model, such as {\"wide\": make_wide}.")
   for name, function in models.items():
-    if not isinstance(name, str) or not name.strip() or (
-        not name.isprintable() or set(name) & set("/\\") or
-        name[0] in ". " or len(name.encode()) > _MAX_NAME or
-        name == "ensemble" or re.search(r" #\d+$", name)):
+    if not _is_name(name):
       raise ValueError(
           f"models has the name {name!r}: expected a string such as \"wide_1\", "
           f"of at most {_MAX_NAME} bytes and without slashes. \"ensemble\" and "
@@ -166,17 +150,14 @@ def read_models(models: Any) -> dict[str, Any]:
           f"models[{name!r}] is {kind}: expected a function that builds a "
           "Keras model, because each network is a new model, such as "
           "lambda: keras.Sequential([...]).")
-    count = models_lib.count_arguments(function)
-    try:
-      inspect.signature(function).bind(*["trial"][:count])
-    except TypeError as error:
-      raise TypeError(
-          f"models[{name!r}]: {error}: expected a function without arguments, "
-          "or of a trial of Optuna alone. Give other arguments default values, "
-          "or use functools.partial.") from error
-    except ValueError:  # A built-in function has no signature.
-      pass
   return dict(models)
+
+
+def _is_name(name):
+  """Returns whether a name can be that of a function and of a folder."""
+  return isinstance(name, str) and all((
+      name.isprintable(), len(name.encode()) <= _MAX_NAME, name != "ensemble",
+      re.fullmatch(r"[^. /\\][^/\\]*", name), not re.search(r" #\d+$", name)))
 
 
 def _describe_model(value):
@@ -234,13 +215,11 @@ def list_differences(before: Mapping[str, str],
   """Returns in words what differs between dicts from argument to text."""
   differences = []
   for name in sorted({*before, *now}, key=lambda name: (name not in now, name)):
-    texts = before.get(name), now.get(name)
+    texts = [digests.get(name) for digests in (before, now)]
     if texts[0] == texts[1]:
       continue
-    # Without the digests.
     old, new = ("none" if text is None else re.sub(
-        r"(^| )[0-9a-f]{16,20}$", "", text) or "another value"
-                for text in texts)
+        _DIGEST, "", text) or "another value" for text in texts)
     differences.append(f"{name} has other values" if old == new else
                        f"{name}: {old} before, {new} now")
   return differences

@@ -357,7 +357,7 @@ class TrialsTest(parameterized.TestCase):
       ({"models": {"line": line}}, {}, "trials=3: expected None, because no"),
       ({}, {"trials": 0}, "trials=0: expected an integer of at least"),
       ({"models": {"two": lambda trial, size: None}}, {},
-       r"models\['two'\]: missing a required argument: 'size': expected a "),
+       r"trial 1 of models\['two'\].*missing 1 required positional argument"),
       ({"models": {"a #1": line}}, {}, "models has the name 'a #1'"),
       ({"sampler": optuna.samplers.RandomSampler()}, {},
        "^sampler=.*: expected a function from a seed to a new sampler"),
