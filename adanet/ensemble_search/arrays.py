@@ -38,10 +38,12 @@ def read_batch(name: str, batch: Any) -> tuple:
   if not isinstance(batch, (tuple, list)) or not 1 <= len(batch) <= 3:
     raise ValueError(
         f"{name} is {messages.describe(batch)}: expected a tuple (x, y) or "
-        "(x, y, sample_weight).")
+        "(x, y, sample_weight), or a dataset.")
   names = [f"{name}[{i}]" for i in range(3)] if name else list(_ARGUMENTS)
   parts = [read(*pair) for pair in zip(names, batch)]
-  while parts and parts[-1] is None:
+  if not frames_lib.name_arrays(names[0], parts[0]):
+    raise ValueError(f"{names[0]} has no arrays: {_EXPECTED}.")
+  while parts[-1] is None:
     parts.pop()
   if len(parts) == 3:
     for key, array in frames_lib.name_arrays(names[2], parts[2]).items():
@@ -54,8 +56,6 @@ def read_batch(name: str, batch: Any) -> tuple:
       parts[2] = keras.tree.map_structure(lambda _: parts[2], parts[1])
   counts = {key: int(array.shape[0]) for name, part in zip(names, parts)
             for key, array in frames_lib.name_arrays(name, part).items()}
-  if not counts:
-    raise ValueError(f"{names[0]} has no arrays: {_EXPECTED}.")
   checks.check_rows(counts)
   return tuple(parts)
 

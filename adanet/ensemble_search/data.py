@@ -28,8 +28,6 @@ def split_data(x: Any, y: Any, batch_size: int, validation_data: Any,
   The arguments are those of `EnsembleSearch.fit`. The split of a dataset is a
   `DatasetSplit`.
   """
-  if x is None:
-    raise ValueError("x=None: expected arrays, or a dataset.")
   if batches.is_dataset(x):
     splits, digests = _split_dataset(
         x, y, validation_data, sample_weight, class_weight, folds, seed)
@@ -55,9 +53,6 @@ def _split_dataset(x, y, validation_data, sample_weight, class_weight, folds,
     if value is not None:
       raise ValueError(f"{name}: expected None where x is a dataset, which has "
                        "its own labels and weights, and no rows to divide.")
-  if validation_data is None:
-    raise ValueError("validation_data=None: expected another dataset, or "
-                     "arrays, where x is a dataset.")
   source = batches.BatchSource("x", x, class_weight, seed)
   held_out, digests = _read_held_out(validation_data, (), class_weight, seed)
   return [batches.DatasetSplit(source, held_out)], {

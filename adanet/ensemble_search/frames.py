@@ -113,7 +113,7 @@ def _read_column(name, column):
   array = np.asarray(column)
   if dtype.kind in "iubcO":  # Floats are NaN.
     check_missing(name, column, array, _advise_filling(
-        name, dtype, array[~column.isna()]))
+        name, array[~column.isna()]))
   wrong, advice = "" if is_number(dtype) else dtype.name, ""
   if dtype.kind == "O":
     wrong = next((type(value).__name__ for value in array
@@ -135,10 +135,8 @@ def check_missing(name: str, value: Any, array: np.ndarray,
   """Raises a ValueError if `value` has missing objects.
 
   Args:
-    name: str, for the message.
-    value: a column, a frame or an array.
-    array: `value` as an array of NumPy.
-    advice: str, the end of the message.
+    name, advice: for the message.
+    value: a column, a frame or an array; `array` is its array of NumPy.
   """
   missing = np.reshape(value.isna() if hasattr(value, "isna") else [
       part is None or isinstance(part, float) and part != part
@@ -150,18 +148,11 @@ def check_missing(name: str, value: Any, array: np.ndarray,
         f"expected a value in each row. {advice}")
 
 
-def _advise_filling(name, dtype, values):
+def _advise_filling(name, values):
   """Returns how to fill a column, of which `values` are not missing."""
-  if is_number(dtype):
-    filled = ".astype(\"float32\"), in which missing values are NaN"
-  elif len(values) and _are_numbers(values):
-    # Floats do not take pandas.NA from objects.
-    filled = (".convert_dtypes().astype(\"float32\"), in which missing values "
-              "are NaN")
-  else:
-    are_text = all(isinstance(value, str) for value in values)
-    filled = ".astype(object).fillna(\"missing\")" + (
-        "" if are_text else ".astype(str)")
+  filled = (".convert_dtypes().astype(\"float32\"), in which missing values are "
+            "NaN" if _are_numbers(values) else
+            ".astype(object).fillna(\"missing\").astype(str)")
   return f"Give for example {name}{filled}."
 
 

@@ -203,7 +203,7 @@ _MISTAKES = {
               "x has the type datetime64[s], which Keras does not take"),
     "both": ({}, {"x": _dataset, "validation_data": _dataset},
              "y: expected None where x is a dataset"),
-    "alone": ({}, {"x": _dataset, "y": None}, "validation_data=None: expected"),
+    "alone": ({}, {"x": _dataset, "y": None}, "validation_data is None: expected"),
     "examples": ({}, _stream(lambda: _dataset().unbatch()),
                  "x has arrays of [4] rows in a batch, or single examples"),
     "rows_of_batch": ({}, _stream(lambda: ((_X[:3], _Y[:2]) for _ in "ab")),

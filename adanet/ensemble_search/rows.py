@@ -72,13 +72,8 @@ def spec_of(array: Any) -> Any:
 
 def common_spec(*tensors: Any) -> Any:
   """Returns the spec of tensors whose shapes may differ."""
-  spec = spec_of(tensors[0])
-  if len({tuple(tensor.shape)[1:] for tensor in tensors}) == 1:
-    return spec
-  return tf.TensorSpec([
-      sizes[0] if len(set(sizes)) == 1 and i else None
-      for i, sizes in enumerate(zip(*(tensor.shape for tensor in tensors)))],
-                       spec.dtype)
+  first, *others = map(spec_of, tensors)
+  return first.most_specific_common_supertype(others) or first
 
 
 def with_any_rows(spec: Any) -> Any:
@@ -170,10 +165,9 @@ class Rows:
     return [(argument, text, self.select(rows))
             for argument, text, rows in arrays.find_not_finite(self.batch)]
 
-  def tensors(self) -> Any:
-    """Returns all arrays as tensors; None if the arrays are too large."""
-    return None if any(map(arrays.is_large, flat_arrays(
-        self.batch))) else self._tensors.here()
+  def tensors(self) -> list:
+    """Returns all arrays as tensors on the device of this thread's scope."""
+    return self._tensors.here()
 
   def layout(self, size: int) -> Layout:
     """Returns the `Layout` of batches of some size."""
@@ -193,20 +187,20 @@ class Rows:
 
     `order` has the rows; the first `start` batches are left out.
     """
-    order = self.numbers if order is None else order
-    tensors = self.tensors()
+    order = (self.numbers if order is None else order)[start * size:]
     flat = flat_arrays(self.batch)
-    for numbers in in_batches(order[start * size:], size):
-      if tensors is not None:
+    if not any(map(arrays.is_large, flat)):
+      tensors = self.tensors()
+      yield from ((tensors, numbers) for numbers in in_batches(order, size))
+      return
+    row_bytes = sum(array[:1].nbytes for array in flat if isinstance(
+        array, np.ndarray))
+    count = max(1, CHUNK_BYTES // max(1, row_bytes * size)) * size
+    for i in range(0, len(order), count):
+      tensors = [reader(array)(order[i:i + count]) for array in flat]
+      for numbers in in_batches(np.arange(
+          len(order[i:i + count]), dtype=np.int32), size):
         yield tensors, numbers
-        continue
-      row_bytes = sum(array.nbytes // len(array) for array in flat
-                      if isinstance(array, np.ndarray))
-      count = max(1, CHUNK_BYTES // max(1, row_bytes * size))
-      for i in range(0, len(numbers), count):
-        part = numbers[i:i + count]
-        yield ([reader(array)(part.reshape(-1)) for array in flat],
-               np.arange(part.size, dtype=np.int32).reshape(part.shape))
 
   def first_chunk(self, size: int) -> Chunk:
     """Returns the first of `chunks`."""
