@@ -146,7 +146,7 @@ def read_models(models: Any) -> dict[str, Any]:
           "names that end in a number as of a trial, \"wide #1\", are taken.")
     kind = _describe_model(function)
     if kind != "a function":
-      raise (ValueError if callable(function) else TypeError)(
+      raise TypeError(
           f"models[{name!r}] is {kind}: expected a function that builds a "
           "Keras model, because each network is a new model, such as "
           "lambda: keras.Sequential([...]).")

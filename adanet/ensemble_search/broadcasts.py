@@ -36,27 +36,29 @@ def check_loss(owner: str, loss: Any, y: Any,
     predictions: the outputs for these rows, and perhaps for more rows.
     names: the names of the outputs, or None.
   """
-  labels = keras.tree.flatten(y)
-  for i, array in enumerate(labels):
-    other = _change_rank(array, predictions.outputs)
+  for name, labels in frames.name_arrays("y", y).items():
+    other = _change_rank(labels, predictions.outputs)
     if other is None:
       continue
+    model = keras.Model()
+    if names:
+      model.output_names = names
     try:
-      _, spreads = _affected_rows(loss, y, i, array, predictions, names)
-      has_effect, spreads_anyway = _affected_rows(
-          loss, y, i, other, predictions, names)
+      model.compile(loss=loss)
+      is_wrong = _affects(model, y, labels, labels, predictions)[1] and (
+          _affects(model, y, labels, other, predictions) == [True, False])
     except Exception:  # Of the user.  # pylint: disable=broad-except
       continue
-    if spreads and has_effect and not spreads_anyway:
-      name = list(frames.name_arrays("y", y))[i]
+    if is_wrong:
       shapes = ", ".join(str([None, *output.shape[1:]])
                          for output in predictions.outputs)
+      text = "a loss" if keras.tree.is_nested(loss) else (
+          f"the loss {getattr(loss, '__name__', type(loss).__name__)}")
       raise ValueError(
-          f"{name} has the shape {[None, *array.shape[1:]]}, and {owner} "
-          f"returns {shapes}: {_describe(loss)} compares each label with the "
-          "outputs of all rows. Expected labels of the shape "
-          f"{[None, *other.shape[1:]]}: give {name}"
-          f"[:, {None if array.shape.rank == 1 else 0}].")
+          f"{name} has the shape {[None, *labels.shape[1:]]}, and {owner} "
+          f"returns {shapes}: {text} compares each label with the outputs of "
+          f"all rows. Expected labels of the shape {[None, *other.shape[1:]]}: "
+          f"give {name}[:, {None if labels.shape.rank == 1 else 0}].")
 
 
 def _change_rank(labels, outputs):
@@ -70,38 +72,30 @@ def _change_rank(labels, outputs):
   return None
 
 
-def _affected_rows(loss, y, i, array, predictions, names):
+def _affects(model, y, labels, replacement, predictions):
   """Returns whether another label of a row changes gradients of the loss.
 
-  Returns two bools: of the outputs of the row, and of other rows. `array` has
-  the labels of number `i`, in any rank.
+  Returns a bool about the outputs of the row, and about those of other rows.
+  `model` has the loss, and `replacement` has the `labels` of y in any rank.
   """
-  model = keras.Model()
-  if names:
-    model.output_names = names
-  model.compile(loss=loss)
   # Rows from the least to the greatest label.
-  order = np.argsort(np.reshape(array, [-1]), kind="stable")
+  order = np.argsort(np.reshape(labels, [-1]), kind="stable")
   rows = order[np.linspace(0, len(order) - 1, _ROWS).astype(int)]
   outputs = [tf.constant(output[rows]) for output in predictions.outputs]
-  gradients = []
-  for first in rows[0], rows[-1]:
-    labels = [tf.gather(part, rows) for part in keras.tree.flatten(y)]
-    labels[i] = tf.gather(array, [first, *rows[1:]])
+
+  def compute_gradients(label_rows):
+    batch = keras.tree.map_structure(
+        lambda part: tf.gather(replacement, label_rows) if part is labels else
+        tf.gather(part, rows), y)
     with tf.GradientTape() as tape:
       tape.watch(outputs)
-      value = model.compute_loss(
-          y=keras.tree.pack_sequence_as(y, labels),
-          y_pred=keras.tree.pack_sequence_as(predictions.structure, outputs))
-    gradients.append(np.concatenate([
+      value = model.compute_loss(y=batch, y_pred=keras.tree.pack_sequence_as(
+          predictions.structure, outputs))
+    return np.concatenate([
         np.reshape(part, [_ROWS, -1]) for part in tape.gradient(
-            value, outputs, unconnected_gradients="zero")], 1))
-  changes = np.abs(gradients[1] - gradients[0]).max(1)
-  is_affected = changes > 1e-5 * np.abs(gradients).max()
-  return is_affected[0], is_affected[1:].any()
+            value, outputs, unconnected_gradients="zero")], 1)
 
-
-def _describe(loss):
-  if keras.tree.is_nested(loss):
-    return "a loss"
-  return f"the loss {getattr(loss, '__name__', type(loss).__name__)}"
+  before = compute_gradients(rows)
+  changes = np.abs(compute_gradients([rows[-1], *rows[1:]]) - before).max(1)
+  is_affected = changes > 1e-5 * np.abs(before).max()
+  return [bool(is_affected[0]), bool(is_affected[1:].any())]
