@@ -196,7 +196,7 @@ class DevicesTest(parameterized.TestCase):
   @level.gate
   def test_models_that_are_lent(self, fit):
     # Two on each device at a time, and one that waits.
-    with mock.patch.object(rows, "_NETWORKS_OF_A_GPU", 1):
+    with mock.patch.object(devices, "_NETWORKS_OF_A_GPU", 1):
       search, seen = self._fitted(**fit)
     self._check_places(seen)
     self.assertLen(seen.networks, 12)
