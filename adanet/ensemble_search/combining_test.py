@@ -301,7 +301,8 @@ class CombineTest(parameterized.TestCase):
 
   def test_model_is_built_anew_after_fit(self):
     search = adanet.EnsembleSearch(
-        _NORMAL, likelihood, directory=self.create_tempdir().full_path, seed=1)
+        {"8": _NORMAL["8"]}, likelihood,
+        directory=self.create_tempdir().full_path, seed=1)
     model = search.fit(_X, _Y, **_OPTIONS).model
     self.assertIs(model, search.fit(_X, _Y, **_OPTIONS).model)
     model.fit(_X, _Y, verbose=0)
@@ -366,17 +367,18 @@ class HeldOutTest(absltest.TestCase):
         atol=1e-6)
 
   def test_folds_hold_out_each_row(self):
-    search = _search(directory=self.create_tempdir().full_path)
+    models = {"8": _NORMAL["8"]}
+    search = _search(models, self.create_tempdir().full_path)
     weights = np.linspace(1, 2, 90, dtype="float32")
-    search.fit(_X, _Y, folds=3, sample_weight=weights, **_OPTIONS)
-    held_out = _search(directory=search.history.directory).held_out
+    search.fit(_X, _Y, folds=2, sample_weight=weights, **_OPTIONS)
+    held_out = _search(models, search.history.directory).held_out
     self.assertCountEqual(range(90), held_out.rows.tolist())
     np.testing.assert_array_equal(_Y[held_out.rows], held_out.labels)
     np.testing.assert_array_equal(weights[held_out.rows], held_out.weights)
-    for fold in range(3):
+    for fold in range(2):
       is_of_fold = held_out.folds == fold
       np.testing.assert_allclose(
-          search.network(f"8, fold {fold + 1} of 3").predict(
+          search.network(f"8, fold {fold + 1} of 2").predict(
               _X[held_out.rows[is_of_fold]], verbose=0),
           held_out.outputs["8"][is_of_fold], atol=1e-6)
 

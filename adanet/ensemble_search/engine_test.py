@@ -123,9 +123,9 @@ class EngineTest(parameterized.TestCase):
               engines.dask_cluster(1))
     with opened as executor:
       self._check(fitted(self.create_tempdir().full_path, executor=executor))
-      self._check(fitted(self.create_tempdir().full_path, executor=executor,
-                         folds=2), folds=2)
       if name == "pool":
+        self._check(fitted(self.create_tempdir().full_path, executor=executor,
+                           folds=2), folds=2)
         fit = {"x": batches, "validation_data": batches}
         self._check(fitted(self.create_tempdir().full_path, executor=executor,
                            **fit), **fit)
@@ -148,7 +148,8 @@ class EngineTest(parameterized.TestCase):
       thread.join()
     self._check(search)
 
-  @parameterized.parameters(level.first([0, 1 << 30]))
+  @level.gate
+  @parameterized.parameters(0, 1 << 30)
   def test_held_out_data_that_are_not_kept(self, limit):
     """The result does not depend on it, and one reading serves all networks."""
     read = []
@@ -184,28 +185,13 @@ class EngineTest(parameterized.TestCase):
     self.assertLen(calls, 1)
     self.assertLen(read, 2 * 8)
 
-  @parameterized.parameters(level.first([
-      (8, None), (6, None), (7, None), (13, None), (12, 2), (21, 2)]))
-  def test_killed_behind_any_file(self, count, folds):
-    folder = self.create_tempdir().full_path
-    replace, left = os.replace, [count]
-
-    def killed(*args):
-      replace(*args)
-      left[0] -= 1
-      if left[0] == 0:
-        raise _Killed
-
-    self._kill(files.os, "replace", killed, folder, folds=folds)
-    self._check(fitted(folder, folds=folds), folds=folds)
-
   def _kill(self, owner, name, killed, folder, **fit):
     with mock.patch.object(network, "_SECS_BETWEEN_SAVES", -1), (
         mock.patch.object(owner, name, killed)), self.assertRaises(_Killed):
       fitted(folder, **fit)
 
   @parameterized.parameters(level.first([
-      (11, {}), (4, {}), (12, {"x": batches, "validation_data": (X, Y)})]))
+      (11, {}), (12, {"x": batches, "validation_data": (X, Y)})]))
   def test_stopped_in_an_epoch(self, count, data):
     folder = self.create_tempdir().full_path
     asked = itertools.count()
@@ -264,10 +250,9 @@ class EngineTest(parameterized.TestCase):
       program.kill()
     self._check(fitted(folder))
 
-  @parameterized.parameters(level.first([
-      "network.json", "held_out.npz", "best.weights.h5"]))
-  def test_a_file_that_a_crash_cut(self, name):
-    folder = self._copy()
+  @level.gate
+  def test_a_file_that_a_crash_cut(self):
+    folder, name = self._copy(), "best.weights.h5"
     networks = os.path.join(folder, "networks", "0-0-big")
     os.truncate(os.path.join(networks, name), 99)
     unfinished = self.create_tempfile(os.path.join(folder, "new-9-data.pickle"))
@@ -370,9 +355,8 @@ class EngineTest(parameterized.TestCase):
     for record in search.history.networks:
       self.assertEqual("all epochs", record.ended)
 
-  @parameterized.parameters(level.first([
-      {"epochs": 1}, {"patience": 1}]))
-  def test_max_seconds(self, **fewer):
+  @level.gate
+  def test_max_seconds(self):
     """A search out of time has the best epochs so far."""
     heard = []
     fit = dict(epochs=10**6, patience=10**6, callbacks=lambda: [
@@ -387,7 +371,7 @@ class EngineTest(parameterized.TestCase):
     self.assertEqual(["begin"] * len(search.history.networks), heard)
     self._check_model(search)
     heard.clear()
-    search = fitted(folder, **{**fit, **fewer})
+    search = fitted(folder, **{**fit, "patience": 1})
     self.assertNotIn("out of time", [
         record.ended for record in search.history.networks])
     self.assertEqual(["begin", "begin", "end", "end"], sorted(heard))
@@ -402,8 +386,7 @@ class EngineTest(parameterized.TestCase):
             X[rows], Y[rows], batch_size=256, verbose=0)[0], places=5)
 
   @parameterized.parameters(*level.first([
-      (0, {}), (1, {}), (3, {}), (2, {"x": batches, "validation_data": batches}),
-      (4, {"x": batches, "validation_data": batches})]))
+      (3, {}), (0, {}), (2, {"x": batches, "validation_data": batches})]))
   def test_resumed_after_time(self, epochs, fit):
     """Networks that were out of time go on as if there had been no end."""
     folder = self.create_tempdir().full_path
@@ -452,7 +435,7 @@ class EngineTest(parameterized.TestCase):
         self.create_tempdir().full_path, parallel=1, callbacks=lambda: [
             keras.callbacks.LambdaCallback(
                 on_train_begin=lambda logs: heard.append("begin"),
-                on_epoch_end=lambda epoch, logs: time.sleep(.3),
+                on_epoch_end=lambda epoch, logs: time.sleep(.05),
                 on_train_end=lambda logs: heard.append("end"))])
     self.assertEqual(["begin", "end"] * 2, heard)
     self._check(search)
@@ -528,14 +511,15 @@ class EngineTest(parameterized.TestCase):
 
   def test_the_directory_records_the_monitor(self):
     folder = self.create_tempdir().full_path
-    arguments = {"epochs": 4, "patience": 2, "batch_size": 16, "verbose": 0}
+    arguments = {"epochs": 1, "verbose": 0}
+    models = {"small": small}
     search = ensemble_search.EnsembleSearch(
-        MODELS, "mse", ["mae"], monitor="val_mae", mode="max", directory=folder)
+        models, "mse", ["mae"], monitor="val_mae", mode="max", directory=folder)
     search.fit(X, Y, **arguments)
     self.assertIn("val_mae", search.leaderboard()[0])
-    loaded = ensemble_search.EnsembleSearch(MODELS, directory=folder)
+    loaded = ensemble_search.EnsembleSearch(models, directory=folder)
     loaded.fit(X, Y, iterations=2, **arguments)
-    self.assertEqual(("val_mae", "max", 4), (
+    self.assertEqual(("val_mae", "max", 2), (
         loaded.history.monitor, loaded.history.mode,
         len(loaded.history.networks)))
 

@@ -16,7 +16,9 @@ import warnings
 
 from absl.testing import absltest
 from adanet import tf_compat
+from adanet.ensemble_search import arguments
 from adanet.ensemble_search import ensemble_search
+from adanet.testing import level
 from adanet.testing import processes
 import numpy as np
 
@@ -60,6 +62,14 @@ class TemporaryFolderTest(absltest.TestCase):
     self.assertEqual((20, 1), model.predict(_X, verbose=0).shape)
     self.assertLen(history.networks, 1)
 
+  def test_stays_after_the_end_of_a_forked_process(self):
+    folder = arguments.TemporaryFolder()
+    path = folder.path
+    with mock.patch.object(os, "getpid", return_value=os.getpid() + 1):
+      del folder
+    self.assertTrue(os.path.isdir(path))
+
+  @level.gate
   def test_goes_with_the_process_and_not_with_its_fork(self):
     path, is_folder = subprocess.check_output(
         [sys.executable, "-c", _PROGRAM], text=True,

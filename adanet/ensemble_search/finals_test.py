@@ -223,10 +223,6 @@ class FinalsTest(parameterized.TestCase):
     self.assertIn("1 of 2", str(history))
     self.assertIn("folds", history.cells()[0])
 
-  def test_a_search_without_folds_has_no_such_column(self):
-    search = fitted(self.create_tempdir().full_path, {"line": line}, epochs=1)
-    self.assertNotIn("folds", search.history.rows()[0])
-
   @level.gate
   def test_picture(self):
     path = os.path.join(self.create_tempdir().full_path, "search.svg")
@@ -308,6 +304,7 @@ class FinalsOfFunctionsTest(parameterized.TestCase):
     self.assertEqual([member.values for member in expected.history.members],
                      [member.values for member in search.history.members])
 
+  @level.gate
   def test_an_executor(self):
     search = fitted(self.create_tempdir().full_path, folds=2, finalists=1,
                     executor=engines.Here())

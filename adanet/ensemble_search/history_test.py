@@ -77,6 +77,7 @@ class HistoryTest(parameterized.TestCase):
          for network in search_history.networks])
     self.assertEqual(["ensemble", "deep", "wide"],
                      [row["name"] for row in search_history.rows()])
+    self.assertNotIn("folds", search_history.rows()[0])
     self.assertNotIn("tensorflow", sys.modules)
 
   def test_summary(self):

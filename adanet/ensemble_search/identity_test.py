@@ -9,6 +9,7 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import identity
 from adanet.testing import engines
+from adanet.testing import level
 import numpy as np
 
 keras = tf_compat.keras_3
@@ -346,6 +347,7 @@ class IdentityTest(parameterized.TestCase):
     self.assertEqual("dtype policy float32 before, mixed_float16 now",
                      identity.find_difference(before, now))
 
+  @level.gate
   def test_same_in_another_process(self):
     """A lambda of a worker is that of an imported module, not of `__main__`."""
     with engines.process_pool(1) as pool:

@@ -356,9 +356,9 @@ class MistakesTest(parameterized.TestCase):
         {"a": make}, _SPARSE, directory=self.create_tempdir().full_path).fit(
             _with(_X, np.nan), _Y, epochs=1, verbose=0)
 
-  @parameterized.parameters(
+  @parameterized.parameters(level.first([
       ("on_epoch_end", lambda model: model.compile("sgd", "mse")),
-      ("on_epoch_begin", lambda model: model.make_train_function(force=True)))
+      ("on_epoch_begin", lambda model: model.make_train_function(force=True))]))
   def test_callback_that_makes_other_steps(self, hook, change):
     """Keras would train with the new steps, or fail."""
     def callbacks():

@@ -185,7 +185,7 @@ class WorkersTest(parameterized.TestCase):
       ("plain", {"rate": lambda: .9}, "the optimizer has another config"),
       ("frozen", {"trainable": lambda: False}, "the layer 'inner' has another"),
       ("plain", {"alpha": lambda: 9.}, "the loss of held-out rows has another")
-  ], 2))
+  ]))
   def test_a_module_that_the_program_has_changed(self, name, there, words):
     module = self._users_module()
     module.scale.adapt(X)
