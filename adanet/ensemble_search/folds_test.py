@@ -15,7 +15,6 @@ from adanet.ensemble_search import engine
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
-from adanet.ensemble_search import records
 from adanet.ensemble_search import steps as steps_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -261,38 +260,6 @@ class FoldsTest(parameterized.TestCase):
     self.assertEqual(*figures)
     # With one core, one network trains, one waits, and two borrow.
     self.assertEqual([2 if is_lent else 4, 4], traced)
-
-  @mock.patch.object(kept_networks, "_MAX_PARAMETERS", 10)
-  def test_networks_that_are_kept_share_a_budget(self):
-    def stand_in(name, parameters):
-      network = mock.Mock(device=None, config="")
-      network.task = network_lib.NetworkTask(
-          records.NetworkKey(0, 0, name), None, None, 1)
-      network.layouts = (1, 1)
-      network.model.count_params.return_value = parameters
-      return network
-
-    split = mock.Mock()
-    split.layout.return_value = split.held_out.layout.return_value = 1
-    kept = kept_networks.KeptNetworks()
-    first, ended = stand_in("a", 6), stand_in("c", 4)
-    kept.add_new(first)
-    kept.add_new(stand_in("b", 5))  # Has no room.
-    kept.add_ended("group", ended)
-    self.assertTrue(kept.may_train_on("GPU:0", records.NetworkKey(0, 0, "b")))
-    self.assertFalse(kept.may_train_on("GPU:0", first.task.key))
-    kept.add_ended("group", stand_in("d", 1))  # The first one goes.
-    self.assertIs(first, kept.build("group", first.task, split, None))
-    lent = kept.borrow("group", first.task, split, None)
-    self.assertEqual(1, lent.model.count_params())
-    self.assertIsNone(kept.borrow("group", first.task, split, None))
-    # A new network takes the room of ended ones.
-    kept.add_new(first)
-    kept.add_ended("group", stand_in("e", 4))
-    new = stand_in("f", 4)
-    kept.add_new(new)
-    self.assertIs(new, kept.build("group", new.task, split, None))
-    self.assertIsNone(kept.borrow("group", first.task, split, None))
 
   def test_one_trace_of_a_step(self):
     traced = []

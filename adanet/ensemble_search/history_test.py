@@ -18,7 +18,6 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import history
 from adanet.ensemble_search import records
 from adanet.history import main
-import numpy as np
 
 _KEYS = [records.NetworkKey(0, 0, "deep"), records.NetworkKey(0, 0, "wide"),
          records.NetworkKey(1, 0, "deep")]
@@ -120,35 +119,6 @@ class HistoryTest(parameterized.TestCase):
         builtins, "get_ipython", lambda: shell, create=True), \
          mock.patch.dict(os.environ, FORCE_COLOR="1"):
       self.assertEqual(text, str(search_history))
-
-  def test_plot(self):
-    curves, = history.read(self._path).plot().axes
-    self.assertEqual("val_loss of each epoch", curves.get_title(loc="left"))
-    self.assertEqual(
-        ["ensemble 0.5", "deep, weight 1.00", "wide", "deep (2)"],
-        [text.get_text() for text in curves.get_legend().get_texts()])
-    lines = [list(line.get_xydata().ravel()) for line in curves.lines
-             if len(line.get_xdata())]
-    for expected in ([.6, .5, 4.4, .5], [1, .9, 2, .5, 3, .6, 4, .7], [2, .5],
-                     [1, .8, 2, .4], [2, .4], [1, 2.]):
-      self.assertIn(expected, lines)
-
-  def test_plot_of_trials(self):
-    values = [.9, math.nan, .5, .7] + [.8] * 20
-    networks = [history.NetworkHistory(
-        f"deep #{i}", f"deep #{i}", "deep", 0, None, ({"val_loss": value},), 1,
-        records.EPOCHS, 1., 9, .1, 0., {"val_loss": value}, {}, i)
-                for i, value in enumerate(values, 1)]
-    figure = history.SearchHistory("", tuple(networks), tuple(
-        history.MemberHistory(network.name, 0., network.values, (network,))
-        for network in networks), {}).plot()
-    curves, trials = figure.axes
-    labels = [text.get_text() for text in curves.get_legend().get_texts()]
-    self.assertEqual(["deep #3", "deep #4"], labels[:2])
-    self.assertEqual("13 more", labels[-1])
-    np.testing.assert_array_equal(
-        [.9, .9] + [.5] * 22, max(
-            (line.get_ydata() for line in trials.lines), key=len))
 
   def test_nothing_has_trained(self):
     directory = self.create_tempdir().full_path

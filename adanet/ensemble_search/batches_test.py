@@ -1,6 +1,6 @@
 # Copyright 2026 The adanet.distributed Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Rows and batches: in which order, how many, kept or read again."""
+"""Batches of a dataset: in which order, how many, kept or read again."""
 
 import multiprocessing
 import threading
@@ -11,7 +11,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import batches as batches_lib
-from adanet.ensemble_search import data
 from adanet.ensemble_search import rows as rows_lib
 from adanet.testing import hypothesis_profile  # pylint: disable=unused-import
 from adanet.testing import level
@@ -60,39 +59,6 @@ def _rows(calls):
   """Returns the batches of calls as lists of arrays."""
   return [[rows_lib.reader(tensor)(tf.constant(rows)).numpy()
            for tensor in flat] for flat, numbers in calls for rows in numbers]
-
-
-_ROWS = np.arange(20, dtype="float32")[:, None]
-
-
-def _split(seed=1):
-  return data.split_data(_ROWS, _ROWS, 6, None, .2, None, None, None, seed)[0][0]
-
-
-class ArraySplitTest(absltest.TestCase):
-
-  def test_orders(self):
-    split = _split()
-    self.assertLen(split.trained.numbers, 16)
-    self.assertSequenceEqual(range(20), sorted(
-        [*split.trained.numbers, *split.held_out.numbers]))
-    orders = [split.order(epoch).tolist() for epoch in range(3)]
-    for order in orders:
-      self.assertEqual(split.trained.numbers.tolist(), sorted(order))
-    self.assertLen(set(map(tuple, orders)), 3)
-    self.assertEqual(orders, [
-        _split().order(epoch).tolist() for epoch in range(3)])
-    self.assertNotEqual(split.held_out.numbers.tolist(),
-                        _split(2).held_out.numbers.tolist())
-
-  def test_batches(self):
-    """The last one is smaller, and those of a resumed epoch are left out."""
-    split = _split()
-    for start in range(4):
-      rows = [batch.tolist() for _, numbers in split.chunks(5, start)
-              for batch in numbers]
-      order = split.order(5).tolist()
-      self.assertEqual([order[:6], order[6:12], order[12:]][start:], rows)
 
 
 class BatchSourceTest(parameterized.TestCase):
