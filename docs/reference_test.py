@@ -44,7 +44,7 @@ _MODULES = (
 
 # Public to the packages of adanet, not to users; without "adanet.".
 _SEAMS = frozenset("""
-    checks console core distributed.input_parts
+    checks code_text console core distributed.input_parts
     distributed.placement.TaskConfig distributed.strategy distributed.weights
     engines
     ensemble_search estimator.answering estimator.arguments
