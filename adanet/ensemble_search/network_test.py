@@ -128,18 +128,6 @@ class NetworkTest(parameterized.TestCase):
         failures.NotFiniteError, "^NaN in dense.*/bias after epoch 1$"):
       self._trained(_task(1)._replace(callbacks=lambda: [Breaks()]))
 
-  def test_predictions_of_parts(self):
-    joined = network_lib.join_predictions([0, 0], [
-        ([np.ones([2, 1]), tf.ones([2], "bfloat16")],
-         [None, np.array([True, False])]),
-        ([np.zeros([1, 1]), tf.zeros([1], "bfloat16")],
-         [None, np.array([True])])])
-    self.assertEqual([0, 0], joined.structure)
-    self.assertEqual([[1.], [1.], [0.]], joined.outputs[0].tolist())
-    self.assertEqual("float32", joined.outputs[1].dtype.name)
-    self.assertIsNone(joined.masks[0])
-    self.assertEqual([True, False, True], joined.masks[1].tolist())
-
 
 if __name__ == "__main__":
   absltest.main()

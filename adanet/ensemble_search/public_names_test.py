@@ -17,6 +17,10 @@ _SET = {
     "model.name": "members of an ensemble need names of their own",
     "model.stop_training": "callbacks read and set it, as in Model.fit",
     "model.run_eagerly": "an ensemble is eager if a member is",
+    "model.optimizer": "a callback may change which variables train, and a new "
+                       "optimizer has these",
+    "model.output_names": "a model without layers has a loss for each name of "
+                          "an output",
     "model.compiled": "a file of an ensemble needs no losses of its members",
     "model.compute_output_spec": "Keras cannot ask eager layers for shapes that "
                                  "values tell",
@@ -45,7 +49,7 @@ _NOT_PUBLIC = ("keras_internals", "keras_scope", "seeds",
                "tensorflow_internals")
 # Objects of the room whose attributes other objects set.
 _OWN = ("self", "cls", "candidate", "record", "self.record", "sent", "split",
-        "split.held_out")
+        "split.held_out", "settings")
 # Those of NamedTuples are public in spite of their underscore.
 _OF_TUPLES = ("_replace", "_asdict", "_fields", "_repr_html_")
 _ROOMS = ("core", "heads", "training", "engines", "search", "estimator")

@@ -55,12 +55,6 @@ class SearchSettings:
            for name in ("loss", "loss_weights", "optimizer")}}
 
 
-def _check_counts(value, *names, or_none=False):
-  for name in names:
-    setattr(value, name, checks.check_count(
-        name, getattr(value, name), or_none=or_none))
-
-
 @dataclasses.dataclass
 class FitData:
   """The data of a call of `fit`, which has the same arguments."""
@@ -74,7 +68,7 @@ class FitData:
   batch_size: int
 
   def __post_init__(self) -> None:
-    _check_counts(self, "batch_size")
+    self.batch_size = checks.check_count("batch_size", self.batch_size)
     self.folds = arguments.check_folds(self.folds)
 
   @property
@@ -98,7 +92,8 @@ class FitTraining:
   callbacks: Any
 
   def __post_init__(self) -> None:
-    _check_counts(self, "epochs", "patience")
+    self.epochs = checks.check_count("epochs", self.epochs)
+    self.patience = checks.check_count("patience", self.patience)
     models.check_callbacks(self.callbacks)
     models.check_scope("fit runs in", tf_compat.v2.distribute.get_strategy())
 
@@ -111,6 +106,10 @@ class FitTraining:
   def digests(self) -> dict[str, str]:
     """Returns a text of each argument that a later call may change."""
     return {"epochs": str(self.epochs), "patience": str(self.patience)}
+
+
+def _count_or_none(name, value):
+  return checks.check_count(name, value, or_none=True)
 
 
 @dataclasses.dataclass
@@ -127,9 +126,11 @@ class FitAmount:
   verbose: Any
 
   def __post_init__(self) -> None:
-    _check_counts(self, "iterations")
-    _check_counts(self, "trials", "finalists", "max_members", "parallel",
-                  or_none=True)
+    self.iterations = checks.check_count("iterations", self.iterations)
+    self.trials = _count_or_none("trials", self.trials)
+    self.finalists = _count_or_none("finalists", self.finalists)
+    self.max_members = _count_or_none("max_members", self.max_members)
+    self.parallel = _count_or_none("parallel", self.parallel)
     forks.check_process()
     if self.executor is not None:
       self.executor = forks.check_executor(self.executor)

@@ -91,6 +91,18 @@ class StepsTest(parameterized.TestCase):
     self.assertEqual({"loss": 1., "b": 2}, steps_lib.flat_logs(
         {"loss": 1., "a": {"b": 2, "c": [1, 2]}, "text": "d"}))
 
+  def test_predictions_of_parts(self):
+    joined = steps_lib.join_predictions([0, 0], [
+        ([np.ones([2, 1]), tf.ones([2], "bfloat16")],
+         [None, np.array([True, False])]),
+        ([np.zeros([1, 1]), tf.zeros([1], "bfloat16")],
+         [None, np.array([True])])])
+    self.assertEqual([0, 0], joined.structure)
+    self.assertEqual([[1.], [1.], [0.]], joined.outputs[0].tolist())
+    self.assertEqual("float32", joined.outputs[1].dtype.name)
+    self.assertIsNone(joined.masks[0])
+    self.assertEqual([True, False, True], joined.masks[1].tolist())
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -338,14 +338,14 @@ def read_study(directory: files.Directory, name: str,
   trials = [trial for trial in trials if trial.function == name]
   networks_of = {member: list(own) for member, own in itertools.groupby(
       networks, lambda network: network.member)}
-  for trial in trials:
-    own = networks_of.get(trial.name)
+  for candidate in trials:
+    own = networks_of.get(candidate.name)
     if own:
-      trial.attributes |= {
-          "network": trial.name,
+      candidate.attributes |= {
+          "network": candidate.name,
           "seconds": sum(network.seconds for network in own),
           "parameters": sum(network.parameters for network in own)}
-      if trial.folds > 1:
-        trial.attributes["folds"] = (
-            f"{1 if is_by_fold else trial.folds} of {trial.folds}")
+      if candidate.folds > 1:
+        candidate.attributes["folds"] = (
+            f"{1 if is_by_fold else candidate.folds} of {candidate.folds}")
   return build_study(directory.monitor(), name, trials, is_by_fold)
