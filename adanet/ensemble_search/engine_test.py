@@ -116,6 +116,18 @@ class EngineTest(parameterized.TestCase):
     self.assertEqual(
         states, (random.getstate(), np.random.get_state()[1].tolist()))
 
+  def test_a_trace_leaves_the_generators_of_the_program(self):
+    states = []
+    trace = steps_lib.Steps.trace
+
+    def look(traced):
+      states.append(random.getstate())
+      trace(traced)
+
+    with mock.patch.object(steps_lib.Steps, "trace", look):
+      fitted(self.create_tempdir().full_path, epochs=1)
+    self.assertEqual([random.getstate()] * 2, states)
+
   @parameterized.parameters("pool", "dask")
   @level.gate
   def test_executors(self, name):

@@ -79,7 +79,7 @@ class NetworkTask(NamedTuple):
     return self.key.owner
 
   def seeded(self) -> Any:
-    """Returns the context in which the model is built and traced."""
+    """Returns the context in which the model is built."""
     return seeds.seeded_thread(self.key.seed(self.seed))
 
   def build_model(self) -> Any:
@@ -123,15 +123,20 @@ class Network:
     """
     self.device = device
     self._begin_record(task, split)
-    with devices.scope(device), task.seeded():
-      self.model = task.build_model()
-      self.config = identity.config_of_keras(self.model)
-      self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
-      self.layouts = split.layout(), split.held_out.layout(self.check_size)
-      for layout in self.layouts:
-        arrays.check_inputs(
-            task.owner, self.model, layout.pack(layout.specs)[0])
-      self._trace()
+    with devices.scope(device):
+      with task.seeded():
+        self.model = task.build_model()
+        self.config = identity.config_of_keras(self.model)
+        self.check_size = models.fixed_size(self.model) or rows_lib.CHECK_SIZE
+        self.layouts = split.layout(), split.held_out.layout(self.check_size)
+        for layout in self.layouts:
+          arrays.check_inputs(
+              task.owner, self.model, layout.pack(layout.specs)[0])
+        is_built = self.model.built
+        if not is_built:  # The trace of the check draws the initial values.
+          self._trace()
+      if is_built:
+        self._trace()
       if task.callbacks is None or self.config is not None:
         self.trace()
     # What a new model has beside its own variables.
@@ -150,7 +155,7 @@ class Network:
   def trace(self) -> None:
     """Traces the other steps, if they are not traced."""
     if self._traced is None:
-      with devices.scope(self.device), self.task.seeded():
+      with devices.scope(self.device):
         self._name_errors(self.steps.trace)
       self._traced = self._traced_parts()
 
@@ -191,7 +196,7 @@ class Network:
       # A new optimizer has the variables that train now.
       model.optimizer = keras.optimizers.get(
           keras.optimizers.serialize(model.optimizer))
-    with devices.scope(self.device), self.task.seeded():
+    with devices.scope(self.device):
       self._trace()
       self.trace()
 

@@ -197,8 +197,10 @@ def seeded_thread(seed: int) -> Iterator[None]:
 
   In the thread, all seeds of Keras's layers and initializers follow from
   `seed`, as do draws from `random` and `numpy.random`. After the block, all
-  generators are as before. A release of Keras that draws differently draws from
-  Python's generator, which has the seed, too.
+  generators are as before. Other threads of the program see the changed
+  generators, so build a model in the block, and trace elsewhere. A release of
+  Keras that draws differently draws from Python's generator, which has the
+  seed, too.
   """
   try:
     keras_3 = keras_internals.seeds_of_keras_3()
