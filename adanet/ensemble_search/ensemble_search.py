@@ -3,7 +3,7 @@
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
 The path of the data: `arrays`, `frames` and `batches` read x, and `data`
-divides x into `rows`. A call of `fit` is a `search_run`: `proposals` says what
+divides x into `rows`. A call of `fit` is a `search_run`: `rounds` says what
 trains, and `preflight` finds what does not fit. `engine` has networks train, in
 threads or by `workers`: `network` takes batches to the model's own training
 step, by `steps`. `judge` selects the ensemble by held-out rows, and `trained`

@@ -173,7 +173,7 @@ class Folder:
   def save(self, model: Any, best: Any, record: records.NetworkRecord) -> None:
     """Writes the state of a network that trains, and the best weights.
 
-    The files of an earlier save stay until the record names the new files.
+    The files of an earlier save stay until the record names the new ones.
     """
     record.saved = uuid.uuid4().hex[:8]
     self._write_weights(model, record.saved_file(LAST))
@@ -223,13 +223,11 @@ class Folder:
     os.stat(self.path.parent.parent / "lock")
     with atomic_write(self.path / _TRACEBACK) as temporary:
       temporary.write_text(text)
-    if record.error:
-      record.states, record.sizes, record.step = [], [], 0
-      record.checksums = {}
     self.write_record(record)
     remove_unfinished(self.path)
-    for name in (BEST, records.PREDICTIONS) if record.error else ():
-      (self.path / name).unlink(missing_ok=True)
+    if record.error:
+      for name in (BEST, records.PREDICTIONS):
+        (self.path / name).unlink(missing_ok=True)
 
   def write_record(self, record: records.NetworkRecord) -> None:
     """Writes the record, and removes files that were saved before."""
@@ -260,8 +258,7 @@ class Folder:
   def predicted_record(self) -> records.NetworkRecord | None:
     """Returns the record of a network that an ensemble may have, or None.
 
-    A network that failed has no predictions. A network that is out of time
-    trains on in the next call of `fit`.
+    A network that is out of time has one, and trains on in the next `fit`.
     """
     record = self.read_record()
     return record if record and record.ended and not record.error else None

@@ -43,17 +43,17 @@ def check_trials(trials: int | None, enqueue: Any, functions: dict[str, Any]
                 ) -> None:
   """Raises an error about an argument of `fit`, or if Optuna is missing."""
   spaces = list_spaces(functions)
-  if spaces and trials is None:
-    raise ValueError(
-        f"trials=None: models[{spaces[0]!r}] takes an argument, a trial of "
-        "Optuna: expected the number of trials of an iteration, such as 8. "
-        "Give the argument a default value if the function takes no trial.")
-  if trials is not None and not spaces:
+  if spaces:
+    studies.import_optuna()
+    if trials is None:
+      raise ValueError(
+          f"trials=None: models[{spaces[0]!r}] takes an argument, a trial of "
+          "Optuna: expected the number of trials of an iteration, such as 8. "
+          "Give the argument a default value if the function takes no trial.")
+  elif trials is not None:
     raise ValueError(
         f"trials={trials}: expected None, because no function in models takes "
         "a trial of Optuna as its argument, such as def make(trial).")
-  if spaces:
-    studies.import_optuna()
   if enqueue is not None and not (
       isinstance(enqueue, dict) and set(enqueue) <= set(spaces) and all(
           isinstance(rows, (list, tuple)) and all(

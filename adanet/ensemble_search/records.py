@@ -148,8 +148,9 @@ class NetworkRecord:
     return self.epochs[self.best_epoch - 1][monitor]
 
   def fail(self, reason: str) -> None:
-    """Ends the network for a reason such as "NaN in dense/kernel"."""
+    """Ends the network, which then has no files, as for "NaN in dense"."""
     self.ended = FAILED + reason
+    self.states, self.sizes, self.step, self.checksums = [], [], 0, {}
 
   @property
   def error(self) -> str:

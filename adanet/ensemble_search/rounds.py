@@ -199,9 +199,10 @@ class SearchRounds:
         self._example.arguments.loss is None):
       return True
     shortlist = self.shortlist()
-    return any(candidate.judged_by != self.judged_by
-               for candidate in shortlist.candidates) or any(
-                   ensemble[name] != value
-                   for name, value in shortlist.to_json().items()
-                   if name != "combine") or not combining.is_unchanged(
-                       self._directory, self._limits.combine)
+    if any(candidate.judged_by != self.judged_by
+           for candidate in shortlist.candidates) or any(
+               ensemble[name] != value
+               for name, value in shortlist.to_json().items()
+               if name != "combine"):
+      return True
+    return not combining.is_unchanged(self._directory, self._limits.combine)

@@ -276,16 +276,17 @@ def record_trial(candidate: candidates.SearchCandidate, trial: Any,
 def _check_enqueued(function, enqueued, trial, failure):
   """Raises a ValueError about values that the function does not take."""
   try:
-    if failure is not None:
-      raise failure
-    import_optuna().trial.create_trial(
-        params={**trial.params, **enqueued}, distributions=trial.distributions,
-        value=0.)
+    if failure is None:
+      import_optuna().trial.create_trial(
+          params={**trial.params, **enqueued},
+          distributions=trial.distributions, value=0.)
   except ValueError as error:
+    failure = error
+  if failure is not None:
     raise ValueError(
         f"enqueue: {enqueued} of models[{function!r}]: "
-        f"{messages.one_line(error)} Expected values of {trial.distributions}."
-    ) from error
+        f"{messages.one_line(failure)} Expected values of "
+        f"{trial.distributions}.") from failure
 
 
 def _is_written(choice):
