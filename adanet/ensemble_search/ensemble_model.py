@@ -51,8 +51,8 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
                 ) -> Any:
   """Returns a trained model: built again by its function, with its values.
 
-  Layers that were made outside of the function stay as they are: the model has
-  copies. `x` has the first held-out rows of the fold.
+  Layers that were made outside of the function stay as they are: where their
+  values are others, the model has copies. `x` has held-out rows of the fold.
   """
   with task.seeded():
     model = task.build_model()
@@ -61,12 +61,19 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
     again = task.build_model()
     outer_ids = set(map(id, models.list_parts(again)))
     model = models.copy_outer_model(task.owner, model, again)
-  model = models.copy_layers(model, outer_ids)
   problem = ("its predictions of held-out rows are others. Give the original "
              "function, and keep values in weights of layers: Keras saves no "
              "tf.Variable.")
   try:
-    _load(model, folder, outer_ids)
+    changed = _load(model, folder, outer_ids)
+    if changed:
+      model = models.copy_layers(model, outer_ids)
+      changed = _load(model, folder, outer_ids)
+    if changed:  # Keras cannot copy the layer.
+      raise ValueError(
+          f"the variable {changed[0].path} outside of the function has other "
+          "values now. Give its layer the original values, or make the layer "
+          "in the function.")
     if predicts(model, x, folder.predictions().outputs):
       return model
   except files.DamagedFileError:
@@ -82,11 +89,9 @@ def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
 
 
 def _load(model, folder, outer_ids):
-  """Loads the best values; raises an error rather than change outer layers."""
-  # Of layers that Keras cannot copy.
-  outer = [part for part in models.list_parts(model) if id(part) in outer_ids]
-  old_values = [(part, keras.ops.convert_to_numpy(part)) for part in outer
-                if isinstance(part, keras.Variable)]
+  """Loads the best values; returns outer variables that keep other values."""
+  old_values = [(variable, keras.ops.convert_to_numpy(variable))
+                for variable in model.variables if id(variable) in outer_ids]
   with warnings.catch_warnings():
     # The optimizer's variables are in the file, too, and are not needed.
     warnings.filterwarnings("ignore", message="Skipping variable loading")
@@ -95,12 +100,7 @@ def _load(model, folder, outer_ids):
              if not np.array_equal(keras.ops.convert_to_numpy(variable), value)]
   for variable, value in changed:
     variable.assign(value)
-  if changed:
-    names = messages.list_names(
-        part.name for part in outer if isinstance(part, keras.Layer))
-    raise ValueError(
-        f"the layer {names} outside of the function has other values now. Give "
-        "it the original values, or make it in the function.")
+  return [variable for variable, _ in changed]
 
 
 def prepare(model: Any, x: Any) -> None:
