@@ -81,9 +81,8 @@ class _EnsembleEstimator(base.BaseEstimator):
                trials: int | None = None, enqueue: Any = None,
                folds: Any = None, finalists: int | None = None,
                max_members: int | None = None, callbacks: Any = None,
-               max_seconds: float | None = None,
-               executor: Any = None, parallel: int | None = None,
-               verbose: Any = 0) -> None:
+               max_seconds: float | None = None, executor: Any = None,
+               parallel: int | None = None, verbose: Any = 0) -> None:
     _keep(locals())
 
   def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -305,6 +304,8 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
                verbose: Any = 0) -> None:
     """Keeps the parameters, which `fit` checks.
 
+    All other parameters are those of `EnsembleSearch` and of its `fit`.
+
     Args:
       models: dict from name to a function that returns a new Keras model.
       loss: None for the loss of compiled models, and otherwise for the binary
@@ -319,11 +320,6 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
         scikit-learn. The weights are multiplied by `sample_weight`.
       folds: as in `EnsembleSearch.fit`, or a splitter of scikit-learn.
       verbose: as in `EnsembleSearch.fit`; by default 0, no output.
-      metrics, optimizer, seed, monitor, mode, loss_weights, sampler, combine:
-        as in `EnsembleSearch`.
-      batch_size, epochs, validation_split, patience, iterations, trials,
-        enqueue, finalists, max_members, callbacks, max_seconds, executor,
-        parallel: as in `EnsembleSearch.fit`.
     """
     _keep(locals())
 
@@ -393,12 +389,7 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
   def predict(self, X: Any) -> np.ndarray:
     """Returns the most probable label of each row.
 
-    Args:
-      X: as in `fit`.
-
-    Raises:
-      ValueError: as in `predict_proba`.
-      TypeError: as in `predict_proba`.
+    `X` and errors are as in `predict_proba`.
     """
     numbers = self.predict_proba(X).argmax(axis=1)
     return self.classes_[numbers]
