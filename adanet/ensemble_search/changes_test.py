@@ -235,7 +235,7 @@ class FunctionsTest(_OfDirectories):
     self.assertEqual(before, _rows(_fit(_search(path, models))))
     self.assertEqual(stamps, _stamps(path))
 
-  @parameterized.named_parameters(_PROGRAMS)
+  @parameterized.named_parameters(level.first(_PROGRAMS))
   def test_failed_function_is_repaired(self, is_same_object):
     _, call = self.change("failed", {"deep": _deep(
         6, "relu", make_optimizer=lambda: O.SGD(.01))}, is_same_object)
@@ -292,7 +292,7 @@ class FunctionsTest(_OfDirectories):
               loss=keras.losses.MeanSquaredError())),
           ("import", "class", _run(_WITH_CLASS, "models_of_user")),
           ("sequential", "functional", _deep()),
-      ], 4))
+      ], 2))
   def test_same_network(self, kind, function, is_same_object):
     path, call = self.change(kind, {"deep": function}, is_same_object)
     before = _rows(_search(path, _KINDS[kind][0]))
@@ -331,7 +331,7 @@ class FunctionsTest(_OfDirectories):
           ("kind", "plain", _make(lambda: L.Dropout(.1), _dense(1)),
            ["layer 1 is Dense before, Dropout now"]),
           ("layers", "plain", _make(_dense(1)), ["2 layers before, 1 now"]),
-      ], 4))
+      ], 2))
   def test_another_network(self, kind, function, words, is_same_object):
     path, call = self.change(kind, {"deep": function}, is_same_object)
     stamps = _stamps(path)
@@ -505,7 +505,7 @@ class DamagedFilesTest(_OfDirectories):
 
   @parameterized.named_parameters(
       (f"{name}_{damage}", pattern, trains, damage)
-      for name, (pattern, trains) in level.first(list(_FILES.items()), 5)
+      for name, (pattern, trains) in level.first(list(_FILES.items()), 4)
       for damage in level.first(list(_DAMAGES)))
   def test_file_is_made_again(self, pattern, trains, damage):
     path, call = self.whole()

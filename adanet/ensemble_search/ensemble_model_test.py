@@ -88,9 +88,9 @@ class EnsembleModelTest(parameterized.TestCase):
           keras.Input([6, 3]), L.Flatten(), L.Dense(1)])),
       ("functional_fixed", _R.rand(100, 6, 3), (), lambda: keras.Model(
           i := keras.Input([6, 3]), L.Dense(1)(L.GlobalMaxPooling1D()(i)))),
-  ], 2))
+  ]))
   def test_any_length_that_all_members_take(self, x, axes, make):
-    search = self._fit({"a": make, "b": make}, "mse", x, _Y, iterations=2)
+    search = self._fit({"a": make, "b": make}, "mse", x, _Y)
     self.assertEqual(
         [None] + [None if axis in axes else x.shape[axis]
                   for axis in range(1, x.ndim)],
@@ -127,9 +127,9 @@ class EnsembleModelTest(parameterized.TestCase):
     self.assertEqual((100, 1), self._fit(make, "mse", x, _Y).model.predict(
         x, verbose=0).shape)
 
-  @parameterized.named_parameters(
+  @parameterized.named_parameters(level.first([
       ("list", lambda x, y: [x, y]),
-      ("dict", lambda x, y: {"ids": x, "types": y}))
+      ("dict", lambda x, y: {"ids": x, "types": y})]))
   def test_inputs_of_the_same_length(self, structure):
     def make():
       ids, types = (keras.Input([None], dtype="int32", name=name)

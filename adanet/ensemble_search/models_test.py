@@ -179,7 +179,7 @@ class ModelsTest(parameterized.TestCase):
       (lambda: _Quantile(.1), lambda: _Quantile(.9)),
       (lambda: _of_keywords(1.), lambda: _of_keywords(2.)),
       (lambda: _clipped(_Clip(1.)), lambda: _clipped(_Clip(2.))),
-      (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))], 2))
+      (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))]))
   def test_another_loss(self, before, now):
     folder = self.create_tempdir().full_path
     self._fit(_dense(), before(), _X, _Y, search={"directory": folder})
@@ -365,8 +365,7 @@ make = lambda: keras.Sequential([
       ([lambda t, p: keras.ops.max(keras.ops.abs(t - p), -1)],),
       ([functools.partial(keras.losses.binary_focal_crossentropy, gamma=1.)],),
       ([["mae"]],), ([keras.metrics.MeanSquaredError(name="my mse (%)")],),
-      ([keras.metrics.MeanMetricWrapper(lambda t, p: t - p, name="worst")],)],
-                                         2))
+      ([keras.metrics.MeanMetricWrapper(lambda t, p: t - p, name="worst")],)]))
   def test_metrics(self, metrics):
     y = (_Y > 0).astype("float32")
     model = _dense(1, "sigmoid")()
@@ -428,7 +427,7 @@ make = lambda: keras.Sequential([
             L.Embedding(9, 3), L.GlobalAveragePooling1D(), L.Dense(1)]),
          lambda: tf.data.Dataset.range(60).map(
              lambda i: (tf.ones([1 + i % 7], tf.int64), [1.])).padded_batch(7)),
-        ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))], 2):
+        ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))]):
       with self.subTest(name):
         search = self._fit(make, "mse", dataset, validation_data=dataset)
         self.assertLess(search.history.ensemble["val_loss"], 1e4)
