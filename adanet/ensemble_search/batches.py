@@ -56,18 +56,17 @@ class BatchSource:
     `class_weight`, batches that have weights are an error; or, if
     `may_have_weights`, keep their weights.
     """
+    if hasattr(dataset, "__next__"):
+      raise TypeError(f"{name} is a generator, which can be read once: expected "
+                      "a function that returns a new generator.")
     self._arguments = name, dataset, class_weight, seed, may_have_weights
     self._has_ended = False  # An epoch.
     self._is_taken = False  # See begin_anew.
     self.name = name
     self.dataset = dataset
     self._seed = seed
-    self._data = dataset
-    if not isinstance(dataset, (tf.data.Dataset, keras.utils.PyDataset)):
-      if not callable(dataset):
-        raise TypeError(f"{name} is a generator, which can be read once: "
-                        "expected a function that returns a new generator.")
-      self._data = dataset()
+    self._data = dataset if isinstance(
+        dataset, (tf.data.Dataset, keras.utils.PyDataset)) else dataset()
     self.has_epochs = isinstance(self._data, keras.utils.PyDataset)
     batch = self._read_specs()
     specs = rows_lib.flat_arrays(batch)
@@ -196,7 +195,7 @@ def _make_batches(data, order):
     yield from map(data.__getitem__, order)
     return
   pool = futures.ThreadPoolExecutor(data.workers)
-  waiting: collections.deque = collections.deque()
+  waiting = collections.deque()
   try:
     for i in order:
       waiting.append(pool.submit(data.__getitem__, i))
@@ -282,7 +281,9 @@ def read_held_out(source: BatchSource) -> tuple[Any, str]:
 
   Batches of one shape that fit into memory become `Rows`.
   """
-  kept, labels, shapes = [], [], set()
+  kept: list[rows_lib.Chunk] = []
+  labels: list[tuple] = []
+  shapes: set[str] = set()
   num_bytes = count = checksum = 0
   for flat, numbers in source.chunks(0):
     labels.append((*source.layout.pack(flat), None, None)[1:3])
