@@ -96,8 +96,8 @@ def read_monitor(monitor: Any, mode: Any) -> records.Monitor:
                      "as \"val_auc\".")
   if mode not in (("min", None) if monitor == "val_loss" else ("min", "max")):
     raise ValueError(f"mode={messages.describe(mode)} and monitor={monitor!r}: "
-                     "expected \"min\" for a loss, and \"min\" or \"max\" for a "
-                     "metric, whether less or more is better.")
+                     "expected \"min\" for a loss, and \"min\" or \"max\" for "
+                     "a metric, whether less or more is better.")
   return records.Monitor(monitor, mode or "min")
 
 

@@ -111,18 +111,18 @@ def _read_array(name, value):
     raise ValueError(f"{name} has masked values: give them a value, for "
                      "example with numpy.ma.filled.")
   array = np.asanyarray(value)
-  if array.dtype.kind == "O" and array.ndim == 1 and not _is_label(name) and (
-      not frames_lib.is_series(value)) and all(
-          isinstance(text, str) for text in array):
-    return tf.constant(array, tf.string)
   if frames_lib.is_series(value):
     array = array[:, None]  # As Keras does.
+  if array.dtype.kind == "O" and not _is_label(name) and all(
+      isinstance(text, str) for text in array):
+    return tf.constant(array, tf.string)
   if array.dtype.kind in "fiubc" or array.dtype.name == "bfloat16":
     # A memmap is read as it is needed.
     return array if is_large(array) else _with_floatx(array)
   if array.dtype.kind == "O":
     frames_lib.check_missing(name, value, array)
-  is_text = array.dtype.kind in "SU" or isinstance(array.flat[0], (str, bytes))
+  is_text = array.dtype.kind in "SU" or any(
+      isinstance(text, (str, bytes)) for text in array.flat[:1])
   advice = frames_lib.advise_polars(name, value) or (
       "Give numbers, for example astype(\"float32\"), or classes of text: "
       "np.unique(y, return_inverse=True)[1]." if _is_label(name) else

@@ -128,9 +128,10 @@ class BatchSource:
     sizes = {tuple(array.shape[:1]) for array in flat} - {(None,)}
     if len(sizes) > 1 or () in sizes:
       raise ValueError(
-          f"{self.name} has arrays of {[size[0] for size in sorted(sizes) if size]}"
-          " rows in a batch, or single examples: expected as many rows in each "
-          "array, such as in the batches of dataset.batch(32).")
+          f"{self.name} has arrays of "
+          f"{[size[0] for size in sorted(sizes) if size]} rows in a batch, or "
+          "single examples: expected as many rows in each array, such as in the "
+          "batches of dataset.batch(32).")
     return sizes.pop()[0] if sizes else None
 
   def steps(self) -> int | None:

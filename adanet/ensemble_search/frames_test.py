@@ -182,7 +182,7 @@ class ColumnsTest(parameterized.TestCase):
       (pd.DataFrame([[1, 2]]), ValueError, "a column named 0: .*rename"),
       (DataFrame(), TypeError, r"pandas.DataFrame. For polars, give {column.na"
        r"me: column\.to_numpy\(\) for column in frame}\.$"),
-      (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "and each name once"),
+      (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "name once"),
       ({"a": [1]}, TypeError, "^frame is {'a': .*pandas.DataFrame"),
       (pd.Series([1]), TypeError, "^frame is "))
   def test_mistakes(self, frame, error, words):
