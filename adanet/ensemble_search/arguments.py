@@ -110,13 +110,13 @@ def check_limits(max_seconds: Any, verbose: Any, executor: Any,
                         "a number greater than 0, or None")
   for is_wrong, message in (
       (finalists is not None and folds is None,
-       f"finalists={finalists} and folds=None: expected folds, such as folds=5, "
-       "whose others the finalists train."),
+       f"finalists={finalists} and folds=None: expected folds, such as "
+       "folds=5, whose others the finalists train."),
       (verbose not in ("auto", 0, 1, 2),
        f"verbose={messages.describe(verbose)}: expected \"auto\", 0, 1 or 2."),
       (executor is not None and parallel is not None,
-       f"parallel={parallel} and executor are both given: expected one of them. "
-       "An executor has its own number of workers.")):
+       f"parallel={parallel} and executor are both given: expected one of "
+       "them. An executor has its own number of workers.")):
     if is_wrong:
       raise ValueError(message)
 
@@ -136,8 +136,8 @@ def read_models(models: Any) -> dict[str, Any]:
   is_dict = isinstance(models, Mapping)
   if not is_dict or not models:
     raise (ValueError if is_dict else TypeError)(
-        f"models is {_describe_model(models)}: expected a dict from a name to a "
-        "function that builds a Keras model, such as {\"wide\": make_wide}.")
+        f"models is {_describe_model(models)}: expected a dict from a name to "
+        "a function that builds a Keras model, such as {\"wide\": make_wide}.")
   for name, function in models.items():
     if not _is_name(name):
       raise ValueError(

@@ -57,8 +57,8 @@ class BatchSource:
     `may_have_weights`, keep their weights.
     """
     if hasattr(dataset, "__next__"):
-      raise TypeError(f"{name} is a generator, which can be read once: expected "
-                      "a function that returns a new generator.")
+      raise TypeError(f"{name} is a generator, which can be read once: "
+                      "expected a function that returns a new generator.")
     self._arguments = name, dataset, class_weight, seed, may_have_weights
     self._has_ended = False  # An epoch.
     self._is_taken = False  # See begin_anew.

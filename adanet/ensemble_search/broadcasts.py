@@ -25,9 +25,9 @@ def check_loss(owner: str, loss: Any, y: Any,
                names: list[str] | None) -> None:
   """Raises a ValueError about a loss that broadcasts labels and outputs.
 
-  Some losses look at a whole batch on purpose. The mistake is certain if a label
-  changes the gradient of other rows, and of its own row alone where the same
-  labels have another rank.
+  Some losses look at a whole batch on purpose. The mistake is certain if a
+  label changes the gradient of other rows, and of its own row alone where the
+  same labels have another rank.
 
   Args:
     owner: the function of the model, in messages.

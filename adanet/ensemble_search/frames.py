@@ -150,8 +150,8 @@ def check_missing(name: str, value: Any, array: np.ndarray,
 
 def _advise_filling(name, values):
   """Returns how to fill a column, of which `values` are not missing."""
-  filled = (".convert_dtypes().astype(\"float32\"), in which missing values are "
-            "NaN" if _are_numbers(values) else
+  filled = (".convert_dtypes().astype(\"float32\"), in which missing values "
+            "are NaN" if _are_numbers(values) else
             ".astype(object).fillna(\"missing\").astype(str)")
   return f"Give for example {name}{filled}."
 
