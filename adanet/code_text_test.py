@@ -37,8 +37,9 @@ class CodeTextTest(parameterized.TestCase):
       ("types.MethodType(max, [5])", "types.MethodType(max, [10])"))
   def test_text(self, before, now):
     names = dict(functools=functools, np=np, types=types)
-    texts = [code_text.text_of_value(eval(source, names))  # pylint: disable=eval-used
-             for source in (before, before, now)]
+    texts = [
+        code_text.text_of_value(eval(source, names))  # pylint: disable=eval-used
+        for source in (before, before, now)]
     self.assertEqual(texts[0], texts[1])
     self.assertNotEqual(texts[0], texts[2])
 

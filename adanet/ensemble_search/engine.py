@@ -191,7 +191,8 @@ class SearchEngine:
 
   def _submit_next(self, pool, waiting, running):
     for network in self._begin_next(waiting, running.values()):
-      running[pool.submit(self._attempt, self._train_network, network)] = network
+      future = pool.submit(self._attempt, self._train_network, network)
+      running[future] = network
 
   def _train_network(self, network):
     record = network.train(self.stop.is_set, self.report)
@@ -214,7 +215,7 @@ class SearchEngine:
     network begins with an epoch of the dataset.
     """
     source = self.splits[0].source.begin_anew()
-    running: list = []
+    running = []
     count = self.parallel or max(_MAX_SHARED, devices.networks_at_a_time())
     with futures.ThreadPoolExecutor(min(count, len(waiting))) as pool:
       for_all = functools.partial(self._for_all, pool)
