@@ -31,7 +31,7 @@ class ArgumentsTest(parameterized.TestCase):
   @parameterized.parameters(
       "", " ", "a/b", "a\\b", "a\nb", ".a", "ensemble", "a #1", "a" * 81, 3)
   def test_names(self, name):
-    with self.assertRaisesRegex(ValueError, "^models has the name .*: expected"):
+    with self.assertRaisesRegex(ValueError, "^models has the name .* expected"):
       arguments.read_models({name: deep})
 
   @parameterized.parameters(

@@ -64,8 +64,8 @@ class DisplayTest(absltest.TestCase):
     self.assertEqual([
         "deep failed in epoch 3: NaN. The search goes on; fit trains it again "
         "when called again.",
-        "deep failed: No number. The search goes on with epoch 2; fit trains it "
-        "on when called again."], [
+        "deep failed: No number. The search goes on with epoch 2; fit trains "
+        "it on when called again."], [
             call.args[0] % call.args[1:]
             for call in self._warning.mock_calls])
     self.assertEmpty(self._lines())

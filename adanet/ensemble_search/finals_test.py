@@ -451,7 +451,7 @@ class MistakesTest(parameterized.TestCase):
         "seed": 2, "models": ["line"], "digests": {
             "x": "[120, 4] 0123456789abcdef", "models['line']": "0123"}}))
     for use in (lambda: fitted(folder), lambda: (
-        ensemble_search.EnsembleSearch(FUNCTIONS, "mse", directory=folder))):
+        ensemble_search.EnsembleSearch(FUNCTIONS, directory=folder))):
       with self.assertRaisesRegex(
           ValueError, f"^'{folder}/search.json' cannot be read: .*earlier "
           "version of adanet. Give another directory") as context:

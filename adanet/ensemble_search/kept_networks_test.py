@@ -45,7 +45,7 @@ class KeptNetworksTest(absltest.TestCase):
     self.assertIsNone(kept.borrow("group", first.task, split, None))
 
   def test_who_lends(self):
-    """Not with callbacks, without a config, or with another layout or device."""
+    """Not with callbacks, another layout or device, or without a config."""
     split = mock.Mock()
     split.layout.return_value = split.held_out.layout.return_value = 1
 

@@ -168,7 +168,7 @@ class ModelsTest(parameterized.TestCase):
       i = keras.Input([4])
       return keras.Model(i, L.Reshape([5, 3])(L.Dense(15, "sigmoid")(i)))
 
-    with self.assertRaisesRegex(ValueError, "^class_weight: y has the shape"):
+    with self.assertRaisesRegex(ValueError, "^class_weight: expected None, or labels"):
       self._fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
 
   @parameterized.parameters(level.first([

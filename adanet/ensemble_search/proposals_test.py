@@ -89,22 +89,6 @@ class TrialsTest(parameterized.TestCase):
     return ensemble_search.EnsembleSearch(
         models or MODELS, directory=self.folder)
 
-  @level.gate
-  def test_layers_outside_of_the_function(self):
-    scale = L.Normalization()
-    scale.adapt(X)
-
-    def scaled(trial):
-      return keras.Sequential(
-          [scale, L.Dense(trial.suggest_int("width", 2, 99)), L.Dense(1)])
-
-    search = fitted(self.create_tempdir().full_path, {"scaled": scaled})
-    networks = search.history.networks
-    self.assertLen(networks, 2 * _TRIALS)
-    # The sizes differ, so that no trial has the weights of another one.
-    self.assertGreater(len({network.parameters for network in networks}), 2)
-    search.network(networks[-1].name)
-
   def test_names_and_hyperparameters(self):
     search = self._load()
     names = [f"space #{i + 1}" for i in range(2 * _TRIALS)]
@@ -186,27 +170,6 @@ class TrialsTest(parameterized.TestCase):
       fitted(folder)
     np.testing.assert_equal(self.figures, _figures(fitted(folder)))
 
-  @level.gate
-  def test_killed_after_networks_that_were_out_of_time(self):
-    """Trials are proposed by the values of networks that have ended."""
-    fit = {"models": {"space": space}, "trials": 2, "parallel": 2}
-    folder = self.create_tempdir().full_path
-    checked = set()
-    end_check = network_lib.Network.end_check
-    with mock.patch.object(
-        network_lib.Network, "end_check",
-        lambda self: (end_check(self), checked.add(self.task.key))), (
-            mock.patch.object(
-                engine.Stop, "is_set", lambda self: len(checked) > 1)):
-      search = fitted(folder, max_seconds=60, **fit)
-    self.assertLen(search.history.members, 2)
-    with mock.patch.object(
-        search_run.judge_lib, "select_ensemble",
-        side_effect=_Killed), self.assertRaises(_Killed):
-      fitted(folder, **fit)
-    np.testing.assert_equal(*(_figures(fitted(path, **fit)) for path in (
-        folder, self.create_tempdir().full_path)))
-
   def test_nothing_is_traced_where_nothing_is_left(self):
     with mock.patch.object(network_lib, "Network", side_effect=ValueError):
       np.testing.assert_equal(self.figures, _figures(fitted(self._copy())))
@@ -244,6 +207,96 @@ class TrialsTest(parameterized.TestCase):
         files.Directory(folder))), _TRIALS)
     fitted(folder, {"space": space, "line": line})
     np.testing.assert_equal(self.figures, _figures(fitted(folder)))
+
+  def test_quiet(self):
+    """Optuna's own log, and its level, stay as they are."""
+    before = optuna.logging.get_verbosity()
+    with self.assertNoLogs("optuna", logging.INFO):
+      self._load().study("space")
+      fitted(self.create_tempdir().full_path, iterations=1, epochs=1)
+    self.assertEqual(before, optuna.logging.get_verbosity())
+
+  @parameterized.named_parameters(
+      ("lost", lambda trial: keras.Sequential([
+          L.Dense(trial.suggest_int("width_0", 2, 9), "tanh"), L.Dense(1)]),
+       r"trial \d of models\['space'\] (compiles|makes) another model"),
+      ("new", lambda trial: trial.suggest_int("more", 1, 2) and space(trial),
+       r"trial \d of models\['space'\] fails .*'more' is not found"),
+      ("activation", lambda trial: _with_relu(space(trial)),
+       r"trial \d of models\['space'\] makes another model: layer 1 "
+       r"\(Dense\): activation tanh before, relu now"),
+      ("line", line, r"models\['space'\] takes no trial now"))
+  def test_another_function(self, function, expected):
+    with self.assertRaisesRegex(
+        ValueError, rf"^directory=.* has 'space #\d', and now .*{expected}.*"
+        r'Give the original function, .* another name, such as "space_2"'):
+      fitted(self.folder, {"space": function, "line": line},
+             trials=None if function is line else _TRIALS)
+
+  @parameterized.parameters("_Narrow", "_Wider")
+  @level.gate
+  def test_another_range(self, name):
+    """What was proposed can be made by the function of now."""
+    folder = self._copy()
+    search = fitted(folder, {
+        "space": lambda trial: space(globals()[name](trial)), "line": line},
+                    iterations=3)
+    self.assertLen(search.study("space").trials, 3 * _TRIALS)
+
+  def test_without_optuna(self):
+    with mock.patch.dict("sys.modules", {"optuna": None}):
+      with self.assertRaisesRegex(
+          ModuleNotFoundError, r"^models\['space'\] takes a trial of Optuna, "
+          r'which is not installed: expected the extra "trials", as in pip '
+          r"install 'adanet-distributed\[trials\]'.$"):
+        fitted(self.create_tempdir().full_path)
+      # Also where a model is made again.
+      with self.assertRaisesRegex(
+          ModuleNotFoundError, r"^trial 2 of models\['space'\] takes a trial"):
+        self._load().network("space #2")
+      fitted(self.create_tempdir().full_path, {"line": line}, trials=None,
+             epochs=1)
+
+
+class TrialsOfOneCaseTest(parameterized.TestCase):
+  """Searches that share nothing."""
+
+  @level.gate
+  def test_layers_outside_of_the_function(self):
+    scale = L.Normalization()
+    scale.adapt(X)
+
+    def scaled(trial):
+      return keras.Sequential(
+          [scale, L.Dense(trial.suggest_int("width", 2, 99)), L.Dense(1)])
+
+    search = fitted(self.create_tempdir().full_path, {"scaled": scaled})
+    networks = search.history.networks
+    self.assertLen(networks, 2 * _TRIALS)
+    # The sizes differ, so that no trial has the weights of another one.
+    self.assertGreater(len({network.parameters for network in networks}), 2)
+    search.network(networks[-1].name)
+
+  @level.gate
+  def test_killed_after_networks_that_were_out_of_time(self):
+    """Trials are proposed by the values of networks that have ended."""
+    fit = {"models": {"space": space}, "trials": 2, "parallel": 2}
+    folder = self.create_tempdir().full_path
+    checked = set()
+    end_check = network_lib.Network.end_check
+    with mock.patch.object(
+        network_lib.Network, "end_check",
+        lambda self: (end_check(self), checked.add(self.task.key))), (
+            mock.patch.object(
+                engine.Stop, "is_set", lambda self: len(checked) > 1)):
+      search = fitted(folder, max_seconds=60, **fit)
+    self.assertLen(search.history.members, 2)
+    with mock.patch.object(
+        search_run.judge_lib, "select_ensemble",
+        side_effect=_Killed), self.assertRaises(_Killed):
+      fitted(folder, **fit)
+    np.testing.assert_equal(*(_figures(fitted(path, **fit)) for path in (
+        folder, self.create_tempdir().full_path)))
 
   @level.gate
   def test_folds(self):
@@ -315,41 +368,6 @@ class TrialsTest(parameterized.TestCase):
     states = [trial.state.name for trial in search.study("space").trials]
     self.assertEqual(["COMPLETE", "FAIL", "COMPLETE", "COMPLETE"], states)
 
-  def test_quiet(self):
-    """Optuna's own log, and its level, stay as they are."""
-    before = optuna.logging.get_verbosity()
-    with self.assertNoLogs("optuna", logging.INFO):
-      self._load().study("space")
-      fitted(self.create_tempdir().full_path, iterations=1, epochs=1)
-    self.assertEqual(before, optuna.logging.get_verbosity())
-
-  @parameterized.named_parameters(
-      ("lost", lambda trial: keras.Sequential([
-          L.Dense(trial.suggest_int("width_0", 2, 9), "tanh"), L.Dense(1)]),
-       r"trial \d of models\['space'\] (compiles|makes) another model"),
-      ("new", lambda trial: trial.suggest_int("more", 1, 2) and space(trial),
-       r"trial \d of models\['space'\] fails .*'more' is not found"),
-      ("activation", lambda trial: _with_relu(space(trial)),
-       r"trial \d of models\['space'\] makes another model: layer 1 "
-       r"\(Dense\): activation tanh before, relu now"),
-      ("line", line, r"models\['space'\] takes no trial now"))
-  def test_another_function(self, function, expected):
-    with self.assertRaisesRegex(
-        ValueError, rf"^directory=.* has 'space #\d', and now .*{expected}.*"
-        r'Give the original function, .* another name, such as "space_2"'):
-      fitted(self.folder, {"space": function, "line": line},
-             trials=None if function is line else _TRIALS)
-
-  @parameterized.parameters("_Narrow", "_Wider")
-  @level.gate
-  def test_another_range(self, name):
-    """What was proposed can be made by the function of now."""
-    folder = self._copy()
-    search = fitted(folder, {
-        "space": lambda trial: space(globals()[name](trial)), "line": line},
-                    iterations=3)
-    self.assertLen(search.study("space").trials, 3 * _TRIALS)
-
   @parameterized.parameters(
       ({}, {"trials": None}, r"trials=None: models\['space'\] takes an argum"),
       ({"models": {"line": line}}, {}, "trials=2: expected None, because no"),
@@ -400,20 +418,6 @@ class TrialsTest(parameterized.TestCase):
         "not support dynamic value")
     self.assertEqual(["COMPLETE", "FAIL"], [
         trial.state.name for trial in search.study("a").trials[:2]])
-
-  def test_without_optuna(self):
-    with mock.patch.dict("sys.modules", {"optuna": None}):
-      with self.assertRaisesRegex(
-          ModuleNotFoundError, "^models has a function of a trial of Optuna, "
-          'which is not installed: expected the extra "trials", as in pip '
-          r"install 'adanet-distributed\[trials\]'.$"):
-        fitted(self.create_tempdir().full_path)
-      # Also where a model is made again.
-      with self.assertRaisesRegex(
-          ModuleNotFoundError, "^models has a function of a trial of Optuna"):
-        self._load().network("space #2")
-      fitted(self.create_tempdir().full_path, {"line": line}, trials=None,
-             epochs=1)
 
 
 class _Narrow:

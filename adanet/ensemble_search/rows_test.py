@@ -14,7 +14,9 @@ _ROWS = np.arange(20, dtype="float32")[:, None]
 
 
 def _split(seed=1):
-  return data.split_data(_ROWS, _ROWS, 6, None, .2, None, None, None, seed)[0][0]
+  (split,), _ = data.split_data(
+      _ROWS, _ROWS, 6, None, .2, None, None, None, seed)
+  return split
 
 
 class ArraySplitTest(absltest.TestCase):
