@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
+from adanet.ensemble_search import models as models_lib
 from adanet.testing import level
 import numpy as np
 
@@ -101,6 +102,47 @@ class _Schedule(O.schedules.LearningRateSchedule):
 
   def __call__(self, step):
     return .1
+
+
+class ValuesTest(parameterized.TestCase):
+  """What a look at a function or a model tells, without a search."""
+
+  @parameterized.parameters(
+      (lambda: None, 0), (lambda trial: None, 1), (lambda a, b: None, 2),
+      (lambda a=1, *b, c=2, **d: None, 0), (functools.partial(_dense, 3), 0),
+      (functools.partial(lambda a, b: None, 1), 1), (dict, 0))
+  def test_arguments(self, function, expected):
+    self.assertEqual(expected, models_lib.count_arguments(function))
+
+  def test_fixed_size(self):
+    self.assertEqual(10, models_lib.fixed_size(keras.Sequential(
+        [keras.Input([4], 10), L.Dense(1)])))
+    self.assertIsNone(models_lib.fixed_size(keras.Sequential(
+        [keras.Input([4]), L.Dense(1)])))
+    self.assertIsNone(models_lib.fixed_size(_dense()()))
+
+  def test_copies(self):
+    """No two models share an optimizer or a metric."""
+    optimizer, metric = O.SGD(.3), keras.metrics.MeanAbsoluteError()
+    arguments = models_lib.CompileArguments(
+        optimizer, "mse", [metric], weighted_metrics=["mse"])
+    models = [models_lib.build_model("name", _dense(), arguments)
+              for _ in range(2)]
+    for model in models:
+      self.assertIsNot(optimizer, model.optimizer)
+      self.assertAlmostEqual(.3, float(model.optimizer.learning_rate))
+    self.assertIsNot(models[0].optimizer, models[1].optimizer)
+
+  def test_states(self):
+    """The states of a model that counts are restored, and seeds are saved."""
+    model = keras.Sequential([keras.Input([4]), _Counts(), L.Dropout(.5)])
+    with models_lib.kept_states(model):
+      model(_X)
+      self.assertEqual(1., float(model.layers[0].count.value))
+    self.assertEqual(0., float(model.layers[0].count.value))
+    seeds = models_lib.unsaved_variables(model)
+    self.assertLen(seeds, 1)
+    self.assertIs(model.layers[1].seed_generator.state, seeds[0])
 
 
 class ModelsTest(parameterized.TestCase):
