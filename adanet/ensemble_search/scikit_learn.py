@@ -62,12 +62,6 @@ def _describe(value):
   return f"{name} {identity.digest_code(value)} {identity.text_of(closure)}"
 
 
-def _keep(parameters):
-  """Sets the parameters of a new estimator, which `fit` checks."""
-  estimator = parameters.pop("self")
-  vars(estimator).update(parameters)
-
-
 class _EnsembleEstimator(base.BaseEstimator):
   """What the classifier and the regressor have in common."""
 
@@ -83,7 +77,12 @@ class _EnsembleEstimator(base.BaseEstimator):
                max_members: int | None = None, callbacks: Any = None,
                max_seconds: float | None = None, executor: Any = None,
                parallel: int | None = None, verbose: Any = 0) -> None:
-    _keep(locals())
+    self._keep_parameters(locals())
+
+  def _keep_parameters(self, variables):
+    """Sets the parameters of the constructor, which `fit` checks."""
+    for name in inspect.signature(type(self)).parameters:
+      self.__dict__[name] = variables[name]
 
   def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Trains the models and selects the ensemble.
@@ -321,7 +320,7 @@ class EnsembleClassifier(base.ClassifierMixin, _EnsembleEstimator):
       folds: as in `EnsembleSearch.fit`, or a splitter of scikit-learn.
       verbose: as in `EnsembleSearch.fit`; by default 0, no output.
     """
-    _keep(locals())
+    self._keep_parameters(locals())
 
   def _read_labels(self, y):
     """Returns the number of the class of each row."""
