@@ -20,6 +20,15 @@ tf = tf_compat.v2
 _ROWS = 5
 
 
+class _LossModel(keras.Model):
+  """Computes a loss of outputs, perhaps by the names of the outputs."""
+
+  def __init__(self, names):
+    super().__init__()
+    if names:
+      self.output_names = names
+
+
 def check_loss(owner: str, loss: Any, y: Any,
                predictions: records.HeldOutPredictions,
                names: list[str] | None) -> None:
@@ -40,9 +49,7 @@ def check_loss(owner: str, loss: Any, y: Any,
     other = _change_rank(labels, predictions.outputs)
     if other is None:
       continue
-    model = keras.Model()
-    if names:
-      model.output_names = names
+    model = _LossModel(names)
     try:
       model.compile(loss=loss)
       is_wrong = _affects(model, y, labels, labels, predictions)[1] and (
