@@ -25,6 +25,7 @@ from adanet.ensemble_search import models
 from adanet.ensemble_search import network
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows
+from adanet.ensemble_search import tasks as tasks_lib
 from adanet.testing import level
 from adanet.tf_compat import runtime
 import numpy as np
@@ -124,9 +125,9 @@ class _Seen:
 
   def patches(self):
     """Yields what looks at networks."""
-    called, finish, begin = (
+    called, finish, start = (
         getattr(network.Network, name)
-        for name in ("_call", "finish", "begin"))
+        for name in ("_call", "finish", "start"))
 
     def seen_called(this, function, flat, numbers):
       outputs = called(this, function, flat, numbers)
@@ -135,11 +136,11 @@ class _Seen:
           if tensor is not None)
       return outputs
 
-    def seen_begin(this, folder):
+    def seen_start(this, folder):
       with self._lock:
         self._alive[this.device] += 1
         self.at_a_time.append(list(self._alive.values()))
-      begin(this, folder)
+      start(this, folder)
 
     def seen_finish(this):
       record = finish(this)
@@ -153,7 +154,7 @@ class _Seen:
       return record
 
     yield mock.patch.object(network.Network, "_call", seen_called)
-    yield mock.patch.object(network.Network, "begin", seen_begin)
+    yield mock.patch.object(network.Network, "start", seen_start)
     yield mock.patch.object(network.Network, "finish", seen_finish)
 
 
@@ -259,9 +260,10 @@ class DevicesTest(parameterized.TestCase):
     data, _ = data_lib.split_data(
         X, Y, batch_size=16, validation_data=None, validation_split=.2,
         sample_weight=None, class_weight=None, folds=None, seed=3)
-    task = network.NetworkTask(
+    task = tasks_lib.NetworkTask(
         records.NetworkKey(0, 0, "line"), line,
-        models.CompileArguments(loss="mse"), 3, None, 4, 2)
+        tasks_lib.TrainingArguments(
+            models.CompileArguments(loss="mse"), 3, None, 4, 2))
     kept = kept_networks.KeptNetworks()
     ended_network = network.Network(task, data[0], _DEVICES[0])
     kept.add_ended("line", ended_network)

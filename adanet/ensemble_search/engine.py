@@ -23,6 +23,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks as tasks_lib
 from adanet.ensemble_search import workers
 
 # A dataset is read once for so many networks.
@@ -94,7 +95,7 @@ class SearchEngine:
     if self.send is not None and self._sent is None:
       self._sent = self.send()
 
-  def train(self, tasks: list[network_lib.NetworkTask], executor: Any
+  def train(self, tasks: list[tasks_lib.NetworkTask], executor: Any
            ) -> Iterator[tuple[records.NetworkKey, records.NetworkRecord]]:
     """Yields the networks as they end; without an executor, threads train."""
     tasks = self._without_failed(tasks)
@@ -157,7 +158,7 @@ class SearchEngine:
     try:
       network = self.kept.build(
           task.key.maker, task, self.splits[task.key.fold], device)
-      network.begin(folder)
+      network.start(folder)
       return [network]
     except Exception as error:  # pylint: disable=broad-except
       self._fail(task, error, network)
@@ -285,7 +286,7 @@ class SearchEngine:
     if getattr(held_out, "source", None) is None or len(sizes) > 1:
       for_all(network_lib.Network.end_epoch, networks)
       return
-    for_all(network_lib.Network.begin_check, networks)
+    for_all(network_lib.Network.start_check, networks)
     for flat, numbers in held_out.chunks(sizes.pop()):
       tensors = devices.DeviceTensors(list, flat)
 

@@ -12,8 +12,8 @@ from adanet import tf_compat
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import files
 from adanet.ensemble_search import models
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import rows as rows_lib
+from adanet.ensemble_search import tasks as tasks_lib
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -47,7 +47,7 @@ class EnsembleMember(NamedTuple):
   model: Any
 
 
-def build_member(task: network_lib.NetworkTask, x: Any, folder: files.Folder
+def build_member(task: tasks_lib.NetworkTask, x: Any, folder: files.Folder
                 ) -> Any:
   """Returns a trained model: built again by its function, with its values.
 

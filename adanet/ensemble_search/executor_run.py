@@ -14,6 +14,7 @@ from adanet import messages
 from adanet.ensemble_search import failures
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks as tasks_lib
 from adanet.ensemble_search import workers
 
 _SECS_BETWEEN_LOOKS = .5
@@ -28,7 +29,7 @@ class ExecutorRun:
   that the next death of a worker is the network's own failure.
   """
 
-  def __init__(self, tasks: list[network_lib.NetworkTask], executor: Any,
+  def __init__(self, tasks: list[tasks_lib.NetworkTask], executor: Any,
                sent: workers.SentFiles, stop: Any,
                report: network_lib.Report):
     """Submits nothing yet; see `SearchEngine` for `stop` and `report`."""

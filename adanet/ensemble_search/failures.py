@@ -18,6 +18,7 @@ from typing import Any
 from adanet import messages
 from adanet.ensemble_search import files
 from adanet.ensemble_search import records
+import numpy as np
 
 _MAX_REASON = 400
 _DISK_FULL = errno.ENOSPC, errno.EDQUOT
@@ -94,3 +95,10 @@ def _describe(error, owner):
   elif not isinstance(error, NotFiniteError):
     text = messages.with_type(error)
   return messages.shorten(text, _MAX_REASON)
+
+
+def find_not_finite(array: np.ndarray) -> str:
+  """Returns "NaN", "infinity", or "" for an array of finite numbers."""
+  if array.dtype.kind in "biuOSU" or np.isfinite(array).all():
+    return ""
+  return "NaN" if np.isnan(array).any() else "infinity"

@@ -12,6 +12,7 @@ from typing import Any
 
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks as tasks_lib
 
 
 # Networks that lend their models, and the parameters of all kept networks.
@@ -46,7 +47,7 @@ class KeptNetworks:
     task = network.task
     # A callback may have changed anything in the model. No other network has
     # the architecture of a trial, except in other folds.
-    if network.config is not None and task.callbacks is None and (
+    if network.config is not None and task.training.callbacks is None and (
         task.key.folds > 1 or not task.key.trial):
       self._ended.append((group, network))
     while len(self._ended) > _MAX_NETWORKS or self._ended and self._is_full():
@@ -56,13 +57,13 @@ class KeptNetworks:
     """Returns whether a network was not built ahead on another device."""
     return key not in self._new or self._new[key].device == device
 
-  def build(self, group: Any, task: network_lib.NetworkTask, split: Any,
+  def build(self, group: Any, task: tasks_lib.NetworkTask, split: Any,
             device: str | None) -> network_lib.Network:
     """Returns the network of a task: built ahead, with a lent model, or new."""
     return self._new.pop(task.key, None) or self.borrow(
         group, task, split, device) or network_lib.Network(task, split, device)
 
-  def borrow(self, group: Any, task: network_lib.NetworkTask, split: Any,
+  def borrow(self, group: Any, task: tasks_lib.NetworkTask, split: Any,
              device: str | None) -> network_lib.Network | None:
     """Returns an ended network that begins anew for a task, or None.
 
@@ -72,5 +73,5 @@ class KeptNetworks:
       if other == group and network.device == device and network.layouts == (
           split.layout(), split.held_out.layout(network.check_size)):
         self._ended.pop(i)
-        return network if network.become(task, split) else None
+        return network if network.reuse(task, split) else None
     return None

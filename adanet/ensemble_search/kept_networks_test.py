@@ -6,8 +6,8 @@ from unittest import mock
 
 from absl.testing import absltest
 from adanet.ensemble_search import kept_networks
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks as tasks_lib
 
 
 class KeptNetworksTest(absltest.TestCase):
@@ -16,8 +16,9 @@ class KeptNetworksTest(absltest.TestCase):
   def test_networks_that_are_kept_share_a_budget(self):
     def stand_in(name, parameters):
       network = mock.Mock(device=None, config="")
-      network.task = network_lib.NetworkTask(
-          records.NetworkKey(0, 0, name), None, None, 1)
+      network.task = tasks_lib.NetworkTask(
+          records.NetworkKey(0, 0, name), None,
+          tasks_lib.TrainingArguments(None, 1))
       network.layouts = (1, 1)
       network.model.count_params.return_value = parameters
       return network
@@ -51,8 +52,9 @@ class KeptNetworksTest(absltest.TestCase):
 
     def lends(config="", callbacks=None, trial=0, folds=1, layouts=(1, 1)):
       network = mock.Mock(device="GPU:0", config=config, layouts=layouts)
-      network.task = network_lib.NetworkTask(
-          records.NetworkKey(0, 0, "a", folds, trial), None, None, 1, callbacks)
+      network.task = tasks_lib.NetworkTask(
+          records.NetworkKey(0, 0, "a", folds, trial), None,
+          tasks_lib.TrainingArguments(None, 1, callbacks))
       network.model.count_params.return_value = 1
       kept = kept_networks.KeptNetworks()
       kept.add_ended("group", network)

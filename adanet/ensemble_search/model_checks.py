@@ -192,7 +192,7 @@ def check_range(owner, outputs, loss):
 
 def check_monitor(network: network_lib.Network) -> None:
   """Raises an error if a network's own logs lack what is monitored."""
-  monitor = network.task.monitor.name
+  monitor = network.task.training.monitor.name
   logs = getattr(network.steps.check, "structured_outputs", None)
   if logs is None:  # An eager model, whose first epoch tells.
     return

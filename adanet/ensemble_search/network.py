@@ -8,11 +8,8 @@ A network equals the result of `Model.fit` on the same batches, with
 """
 
 from collections.abc import Callable
-import functools
-import json
-import operator
 import time
-from typing import Any, NamedTuple
+from typing import Any
 import warnings
 
 from adanet import messages
@@ -26,8 +23,7 @@ from adanet.ensemble_search import models
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import steps as steps_lib
-from adanet.ensemble_search import studies
-from adanet.tf_compat import seeds
+from adanet.ensemble_search import tasks
 import numpy as np
 
 keras: Any = tf_compat.keras_3
@@ -48,54 +44,10 @@ class _LastCallback(keras.callbacks.Callback):
     self.logs = logs
 
 
-class NetworkTask(NamedTuple):
-  """What to train.
-
-  Attributes:
-    key: `NetworkKey`.
-    function: the user's function, which builds the model.
-    arguments: `CompileArguments` for a model that is not compiled.
-    seed: int, the seed of the search.
-    callbacks, epochs, patience: as in `EnsembleSearch.fit`.
-    monitor: `Monitor`, by which epochs are compared.
-    hyperparameters: dict with the hyperparameters of a trial; None for a
-      function without arguments.
-    copies: bool, see `models.build_model`.
-  """
-  key: records.NetworkKey
-  function: Any
-  arguments: models.CompileArguments
-  seed: int
-  callbacks: Any = None
-  epochs: int = 1
-  patience: int = 1
-  monitor: records.Monitor = records.Monitor()
-  hyperparameters: dict[str, Any] | None = None
-  copies: bool = False
-
-  @property
-  def owner(self) -> str:
-    """The function in messages."""
-    return self.key.owner
-
-  def seeded(self) -> Any:
-    """Returns the context in which the model is built."""
-    return seeds.seeded_thread(self.key.seed(self.seed))
-
-  def build_model(self) -> Any:
-    """Returns a new model, compiled."""
-    function = self.function
-    if self.hyperparameters is not None:
-      function = functools.partial(function, studies.recorded_trial(
-          self.hyperparameters, self.key.trial))
-    return models.build_model(
-        self.owner, function, self.arguments, self.copies)
-
-
 class Network:
   """A network that trains on one device.
 
-  Keras's settings belong to a thread: build, trace and begin a network in the
+  Keras's settings belong to a thread: build, trace and start a network in the
   thread of the settings. Any thread may train the network.
 
   Attributes:
@@ -110,11 +62,12 @@ class Network:
     record: `NetworkRecord` of the epochs so far.
   """
 
-  def __init__(self, task: NetworkTask, split: Any, device: str | None = None):
+  def __init__(self, task: tasks.NetworkTask, split: Any,
+               device: str | None = None):
     """Builds the model and traces the steps without reading data.
 
     Model.fit traces after `on_train_begin` and the first `on_epoch_begin`. So
-    `begin` traces again where callbacks have changed what is traced, and always
+    `start` traces again where callbacks have changed what is traced, and always
     with callbacks and a model that has more than a config and variables.
     `split` is an `ArraySplit` or a `DatasetSplit`.
 
@@ -122,7 +75,7 @@ class Network:
       ValueError: the model cannot be built, or does not take the data.
     """
     self.device = device
-    self._begin_record(task, split)
+    self._reset(task, split)
     with devices.scope(device):
       with task.seeded():
         self.model = task.build_model()
@@ -137,7 +90,7 @@ class Network:
           self._trace()
       if is_built:
         self._trace()
-      if task.callbacks is None or self.config is not None:
+      if task.training.callbacks is None or self.config is not None:
         self.trace()
     # What a new model has beside its own variables.
     self._new_values = [
@@ -147,17 +100,18 @@ class Network:
 
   def _trace(self):
     """Makes the steps, and traces what makes the variables of the model."""
-    self.steps = steps_lib.Steps(
-        self.model, *self.layouts, self.task.key.seed(self.task.seed))
-    self._traced: Any = None
+    self.steps = steps_lib.Steps(self.model, *self.layouts, self.task.seed)
+    self._is_traced = False
     self._name_errors(self.steps.build)
 
   def trace(self) -> None:
     """Traces the other steps, if they are not traced."""
-    if self._traced is None:
+    if not self._is_traced:
       with devices.scope(self.device):
         self._name_errors(self.steps.trace)
-      self._traced = self._traced_parts()
+      self._is_traced = True
+      if self.task.training.callbacks is not None and self.config is not None:
+        self._traced = steps_lib.TracedParts(self.model)
 
   def _name_errors(self, function):
     try:
@@ -167,40 +121,23 @@ class Network:
           f"y=None, and {self.task.owner} needs labels")
       raise ValueError(f"{owner}: {messages.one_line(error)}") from error
 
-  def _traced_parts(self):
-    """Returns what the steps are traced with: a text, and objects of the model.
-
-    Values of variables change without another trace.
-    """
-    model = self.model
-    if self.task.callbacks is None or self.config is None:
-      return "", []
-    description = identity.describe_model(model)
-    optimizer = description["compile"]["optimizer"]
-    if isinstance(optimizer.get("learning_rate"), float):
-      del optimizer["learning_rate"]  # It is a variable.
-    text = json.dumps([description, model.run_eagerly, model.jit_compile])
-    return text, [model.train_function, model.optimizer, model.loss,
-                  *model.metrics, *model.trainable_variables]
-
   def _trace_again(self):
     """Traces a model that callbacks may have changed."""
-    if self.task.callbacks is None:
-      return
-    text, parts = self._traced_parts()
-    if self.config is not None and text == self._traced[0] and (
-        _are_same(parts, self._traced[1])):
+    if self.task.training.callbacks is None:
       return
     model = self.model
-    if self.config is not None and model.optimizer is self._traced[1][1]:
-      # A new optimizer has the variables that train now.
-      model.optimizer = keras.optimizers.get(
-          keras.optimizers.serialize(model.optimizer))
+    if self.config is not None:
+      if self._traced.are_of(model):
+        return
+      if model.optimizer is self._traced.optimizer:
+        # A new optimizer has the variables that train now.
+        model.optimizer = keras.optimizers.get(
+            keras.optimizers.serialize(model.optimizer))
     with devices.scope(self.device):
       self._trace()
       self.trace()
 
-  def _begin_record(self, task, split):
+  def _reset(self, task, split):
     self.task = task
     self._split = split
     self.record = records.NetworkRecord()
@@ -217,8 +154,8 @@ class Network:
     return (0 if self._epoch != len(self.record.epochs) else
             len(self.record.epochs) + 1)
 
-  def become(self, task: NetworkTask, split: Any) -> bool:
-    """Becomes another network of the same function, with new values.
+  def reuse(self, task: tasks.NetworkTask, split: Any) -> bool:
+    """Uses the traced model for another network of the same function.
 
     Returns False, and changes nothing, if the function builds another model.
     `split` has the same layouts as the split before.
@@ -229,31 +166,32 @@ class Network:
         return False
       if not model.built:
         model(rows_lib.first_batch(split.held_out, self.check_size)[0])
-      self._begin_record(task, split)
+      self._reset(task, split)
       for variable, value in (
           *zip(self.model.variables, model.variables), *self._new_values):
         variable.assign(value)
     return True
 
   @devices.on_own_device
-  def begin(self, folder: files.Folder) -> None:
-    """Begins to train, or resumes from the files of a folder."""
+  def start(self, folder: files.Folder) -> None:
+    """Starts to train, or resumes from the files of a folder."""
     self._folder, self._saved = folder, time.monotonic()
     files.remove_unfinished(folder.path)
-    model, record = self.model, folder.read_record()
+    model, training = self.model, self.task.training
+    record = folder.read_record()
     # Others may be right, as the mask of attention that has infinity.
-    self._is_finite = [not _find_not_finite(value)
+    self._is_finite = [not failures.find_not_finite(value)
                        for value in model.get_weights()]
     if record is not None and folder.has_state(record):
       self.record = record
       record.ended, record.late_error, record.failed_epoch = "", "", 0
-      if self.task.callbacks is not None:  # They may look at the model.
+      if training.callbacks is not None:  # They may look at the model.
         self._load_state()
     self._last_callback = _LastCallback()
     self._callbacks = keras.callbacks.CallbackList(
-        [*models.build_callbacks(self.task.callbacks, self.task.key.name),
+        [*models.build_callbacks(training.callbacks, self.task.key.name),
          self._last_callback], add_history=True, model=model, verbose=0,
-        epochs=self.task.epochs, steps=self._split.steps())
+        epochs=training.epochs, steps=self._split.steps())
     model.stop_training = False
     self._callbacks.on_train_begin()
     if self.record is record:
@@ -262,14 +200,14 @@ class Network:
       # This call of fit may have fewer epochs, or less patience.
       self._end_if_over()
       if not record.ended:
-        self._begin_epoch()
+        self._start_epoch()
     else:
-      self._begin_epoch()
+      self._start_epoch()
       self._trace_again()
     self._compiled = self._compiled_parts()
 
-  def _begin_epoch(self):
-    """Begins the next epoch, unless the epoch has begun."""
+  def _start_epoch(self):
+    """Starts the next epoch, unless the epoch has started."""
     if self._epoch != len(self.record.epochs):
       self._epoch = len(self.record.epochs)
       if not self.record.step:
@@ -321,7 +259,7 @@ class Network:
     stopped training before.
     """
     record = self.record
-    self._begin_epoch()
+    self._start_epoch()
     done = 0
     while done < len(numbers) and not (
         self.model.stop_training and record.step):
@@ -354,7 +292,7 @@ class Network:
   @devices.on_own_device
   def end_epoch(self) -> None:
     """Checks the network on held-out rows; see `end_check`."""
-    self.begin_check()
+    self.start_check()
     for flat, numbers in self._held_out_chunks():
       self.check(flat, numbers)
     self.end_check()
@@ -363,9 +301,9 @@ class Network:
     return failures.reading(self._split.held_out.chunks(self.check_size))
 
   @devices.on_own_device
-  def begin_check(self) -> None:
-    """Begins to check the network, after an epoch."""
-    self._check_began = time.monotonic()
+  def start_check(self) -> None:
+    """Starts to check the network, after an epoch."""
+    self._check_start = time.monotonic()
     if not self.record.step:
       raise ValueError("x has no batches in an epoch: expected at least one.")
     self._trained_logs = self.steps.logs("train_step", self._logs)
@@ -399,8 +337,8 @@ class Network:
           "callbacks: a callback compiled the model, or called "
           f"make_train_function, in epoch {len(record.epochs) + 1}: expected "
           "this in on_train_begin alone, because adanet traces a model once.")
-    logs = _to_json(self._last_callback.logs)
-    monitor = self.task.monitor
+    logs = records.logs_to_json(self._last_callback.logs)
+    monitor = self.task.training.monitor
     for name in ("val_loss", monitor.name):
       if not isinstance(logs.get(name), float):
         raise ValueError(
@@ -414,7 +352,7 @@ class Network:
     if not record.ended and self.model.stop_training:
       record.ended = records.CALLBACK
     now = time.monotonic()
-    record.seconds += now - self._check_began
+    record.seconds += now - self._check_start
     if not record.ended and now - self._saved > _SECS_BETWEEN_SAVES:
       self.save()
 
@@ -429,7 +367,7 @@ class Network:
         f"{kind} in {'/'.join(variable.path.split('/')[-2:])}"
         for variable, value, is_checked in zip(
             self.model.weights, weights, self._is_finite)
-        if is_checked and (kind := _find_not_finite(value))), "")
+        if is_checked and (kind := failures.find_not_finite(value))), "")
     if not wrong:
       record.best_epoch = len(record.epochs)
       self._best = weights
@@ -438,9 +376,9 @@ class Network:
 
   def _end_if_over(self):
     epochs = len(self.record.epochs)
-    if epochs - self.record.best_epoch >= self.task.patience:
+    if epochs - self.record.best_epoch >= self.task.training.patience:
       self.record.ended = records.PATIENCE
-    elif epochs >= self.task.epochs:
+    elif epochs >= self.task.training.epochs:
       self.record.ended = records.EPOCHS
 
   @devices.on_own_device
@@ -506,7 +444,7 @@ class Network:
       predictions = self._predict(self._held_out_chunks())
       record.predict_seconds = self._predict_seconds()
     # Infinity may be right, as the logit of a class that cannot be.
-    if any(_find_not_finite(array) == "NaN" for array in predictions.outputs):
+    if any(failures.find_not_finite(array) == "NaN" for array in predictions.outputs):
       raise failures.NotFiniteError(
           "NaN in the predictions of held-out rows after epoch "
           f"{record.best_epoch}")
@@ -520,22 +458,3 @@ class Network:
                           for variable in models.unsaved_variables(self.model)]
     self._folder.save(self.model, self._best, self.record)
     self._saved = time.monotonic()
-
-
-def _are_same(objects, others):
-  return len(objects) == len(others) and all(map(operator.is_, objects, others))
-
-
-def _find_not_finite(array):
-  """Returns "NaN", "infinity", or "" for an array of finite numbers."""
-  if array.dtype.kind in "biuOSU" or np.isfinite(array).all():
-    return ""
-  return "NaN" if np.isnan(array).any() else "infinity"
-
-
-def _to_json(logs):
-  """Returns logs as JSON has them: numbers as float, and arrays as lists."""
-  numbers = {name: float(value) for name, value in logs.items()
-             if np.ndim(value) == 0 and not isinstance(value, str)}
-  return numbers | {name: np.asarray(value).tolist()
-                    for name, value in logs.items() if name not in numbers}

@@ -13,6 +13,7 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import models
 from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks as tasks_lib
 import numpy as np
 
 keras, tf = tf_compat.keras_3, tf_compat.v2
@@ -26,9 +27,11 @@ def _make():
   return keras.Sequential([keras.layers.Dense(1)])
 
 
-def _task(seed):
-  return network_lib.NetworkTask(
-      records.NetworkKey(0, 0, "a"), _make, _ARGUMENTS, seed, None, 3, 9)
+def _task(seed, function=_make, **training):
+  arguments = {"epochs": 3, "patience": 9, **training}
+  return tasks_lib.NetworkTask(
+      records.NetworkKey(0, 0, "a"), function,
+      tasks_lib.TrainingArguments(_ARGUMENTS, seed, **arguments))
 
 
 class NetworkTest(parameterized.TestCase):
@@ -48,7 +51,7 @@ class NetworkTest(parameterized.TestCase):
   def _trained(self, task, folder=None, is_stopped=lambda: False):
     network = network_lib.Network(task, self.split)
     folder = folder or self._folder()
-    network.begin(folder)
+    network.start(folder)
     return network, folder, network.train(is_stopped)
 
   def test_ends_with_the_best_epoch(self):
@@ -83,8 +86,8 @@ class NetworkTest(parameterized.TestCase):
         self.model.layers[0].bias.assign([float(epoch)])
 
     with cost:
-      network, _, record = self._trained(_task(1)._replace(
-          callbacks=lambda: [Losses()], epochs=9, patience=2))
+      network, _, record = self._trained(_task(
+          1, callbacks=lambda: [Losses()], epochs=9, patience=2))
     self.assertEqual(("no better", 4, 2), (
         record.ended, len(record.epochs), record.best_epoch))
     self.assertEqual(1., float(network.model.layers[0].bias.numpy()[0]))
@@ -110,13 +113,13 @@ class NetworkTest(parameterized.TestCase):
     self.assertNotEqual(first.epochs, expected.epochs)
     with mock.patch.object(
         network_lib.steps_lib, "Steps", side_effect=ValueError):
-      self.assertTrue(network.become(_task(2), self.split))
-      network.begin(self._folder())
+      self.assertTrue(network.reuse(_task(2), self.split))
+      network.start(self._folder())
       self.assertEqual(expected.epochs,
                        network.train(lambda: False).epochs)
-    other = _task(2)._replace(function=lambda: keras.Sequential(
+    other = _task(2, lambda: keras.Sequential(
         [keras.layers.Dense(1, "relu")]))
-    self.assertFalse(network.become(other, self.split))
+    self.assertFalse(network.reuse(other, self.split))
 
   def test_not_finite(self):
     class Breaks(keras.callbacks.Callback):
@@ -126,7 +129,7 @@ class NetworkTest(parameterized.TestCase):
 
     with self.assertRaisesRegex(
         failures.NotFiniteError, "^NaN in dense.*/bias after epoch 1$"):
-      self._trained(_task(1)._replace(callbacks=lambda: [Breaks()]))
+      self._trained(_task(1, callbacks=lambda: [Breaks()]))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from adanet.ensemble_search import records
 from adanet.ensemble_search import signatures
 from adanet.ensemble_search import steps as steps_lib
 from adanet.ensemble_search import studies
+from adanet.ensemble_search import tasks as tasks_lib
 from adanet.ensemble_search import workers
 import numpy as np
 
@@ -78,7 +79,7 @@ class Preflight:
     self._copying: set[str] = set()
     self._failed: set[str] = set()
 
-  def check(self, tasks: list[network_lib.NetworkTask]
+  def check(self, tasks: list[tasks_lib.NetworkTask]
            ) -> list[tuple[records.NetworkKey, records.NetworkRecord]]:
     """Builds a network of each function or trial, and checks the network.
 
@@ -90,7 +91,7 @@ class Preflight:
         not fit.
     """
     late = []
-    task_of_maker: dict[str, network_lib.NetworkTask] = {}
+    task_of_maker: dict[str, tasks_lib.NetworkTask] = {}
     for task in tasks:
       if task.key.maker not in self._checked:
         task_of_maker.setdefault(task.key.maker, task)
@@ -199,7 +200,7 @@ class Preflight:
     task, model = network.task, network.model
     self._checked.add(task.key.maker)
     self._output_names.append(getattr(model, "output_names", None))
-    if task.callbacks is None:  # These may add logs.
+    if task.training.callbacks is None:  # These may add logs.
       model_checks.check_monitor(network)
     if self._first is None:
       self._first = network, predictions
@@ -217,12 +218,12 @@ class Preflight:
       self._compiled_loss = _compare_loss(
           self._compiled_loss, task.owner, model)
     # Any other network with callbacks is traced after their on_train_begin.
-    if (task.callbacks is None or network.config is not None) and (
+    if (task.training.callbacks is None or network.config is not None) and (
         not self._has_executor):
       self.kept.add_new(network)
 
-  def tasks_to_train(self, tasks: list[network_lib.NetworkTask]
-                    ) -> list[network_lib.NetworkTask]:
+  def tasks_to_train(self, tasks: list[tasks_lib.NetworkTask]
+                    ) -> list[tasks_lib.NetworkTask]:
     """Returns the tasks that fit, which say where layers need copies."""
     return [task._replace(copies=task.key.maker in self._copying)
             for task in tasks if task.key.maker not in self._failed]
@@ -249,7 +250,7 @@ class Preflight:
     has_names = all(own == names[0] for own in names) or any(
         isinstance(value, dict) for value in arguments[1:])
     network, predictions = self._first
-    monitor = network.task.monitor
+    monitor = network.task.training.monitor
     try:
       judge = judge_lib.Judge(
           arguments, [split.held_out.labels() for split in self._splits],

@@ -21,8 +21,8 @@ from adanet.ensemble_search import files
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import studies
+from adanet.ensemble_search import tasks as tasks_lib
 from adanet.tf_compat import seeds
 
 # Of `build_at_random`.
@@ -102,7 +102,7 @@ class Proposer:
     directory: `Directory` of the search.
     store: `CandidateStore` of the directory.
     functions: dict from a name to a function.
-    example: `NetworkTask`, for all that tasks have in common.
+    training: `TrainingArguments`.
     folds: int, the networks of a function or a trial in an iteration.
     limits: `Limits`.
     sampler: as in `EnsembleSearch`.
@@ -111,7 +111,7 @@ class Proposer:
   directory: files.Directory
   store: candidates_lib.CandidateStore
   functions: dict[str, Any]
-  example: network_lib.NetworkTask
+  training: tasks_lib.TrainingArguments
   folds: int
   limits: judge_lib.Limits
   sampler: Any = None
@@ -219,8 +219,8 @@ class Proposer:
     asked = []  # Candidates, with the errors of their function.
     with studies.quiet():
       study = studies.open_study(
-          self.directory, self.example.monitor, name, iteration, earlier,
-          self.sampler, self.example.seed, self.limits.finalists is not None)
+          self.directory, self.training.monitor, name, iteration, earlier,
+          self.sampler, self.training.seed, self.limits.finalists is not None)
       for row in self._to_enqueue(name, earlier)[:count]:
         study.enqueue_trial(row)
       while len(asked) < count and not studies.has_stopped(study):
@@ -256,10 +256,10 @@ class Proposer:
         code=identity.digest_code(self.functions[name]))
     key, failure = candidate.key(), None
     try:
-      with seeds.seeded_thread(key.seed(self.example.seed)):
+      with seeds.seeded_thread(key.seed(self.training.seed)):
         candidate.architecture = identity.describe_model(models_lib.build_model(
             key.owner, functools.partial(self.functions[name], trial),
-            self.example.arguments))
+            self.training.arguments))
     except Exception as error:  # Of the user.  # pylint: disable=broad-except
       if studies.is_pruned(error):
         candidate.is_pruned = True

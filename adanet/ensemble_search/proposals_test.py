@@ -152,7 +152,7 @@ class TrialsTest(parameterized.TestCase):
 
   @parameterized.parameters(*level.first([
       # As often as this is called.
-      (candidates.CandidateStore, "write", 4), (network_lib.Network, "begin", 2),
+      (candidates.CandidateStore, "write", 4), (network_lib.Network, "start", 2),
       (network_lib.Network, "finish", 4)]))
   def test_killed(self, owner, name, calls):
     """Before and after what is proposed is written, and while it trains."""

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import urllib.parse
 import zlib
 
+import numpy as np
+
 #: The file with the predictions of a network for held-out rows.
 PREDICTIONS = "held_out.npz"
 #: Why a network ended, by `Network.end_check`. After `TIME`, the next call of
@@ -179,3 +181,11 @@ class HeldOutPredictions(NamedTuple):
   structure: Any
   outputs: list
   masks: list
+
+
+def logs_to_json(logs: dict[str, Any]) -> dict[str, Any]:
+  """Returns logs as JSON has them: numbers as float, and arrays as lists."""
+  numbers = {name: float(value) for name, value in logs.items()
+             if np.ndim(value) == 0 and not isinstance(value, str)}
+  return numbers | {name: np.asarray(value).tolist()
+                    for name, value in logs.items() if name not in numbers}

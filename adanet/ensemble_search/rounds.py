@@ -15,9 +15,9 @@ from adanet.ensemble_search import candidates as candidates_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge as judge_lib
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import proposals
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks as tasks_lib
 
 
 class SearchRounds:
@@ -34,26 +34,26 @@ class SearchRounds:
     self.functions = proposer.functions
     self._proposer = proposer
     self._directory = proposer.directory
-    self._example = proposer.example
+    self._training = proposer.training
     self._limits = proposer.limits
     self.judged_by = identity.digest_json({
         name: value
-        for name, value in self._example.arguments.to_json().items()
+        for name, value in self._training.arguments.to_json().items()
         if name != "optimizer"})
 
   def task(self, candidate: candidates_lib.SearchCandidate, fold: int = 0
-          ) -> network_lib.NetworkTask:
+          ) -> tasks_lib.NetworkTask:
     """Returns the task of a network."""
-    return self._example._replace(
-        key=candidate.key(fold), function=self.functions[candidate.function],
-        hyperparameters=candidate.hyperparameters)
+    return tasks_lib.NetworkTask(
+        candidate.key(fold), self.functions[candidate.function], self._training,
+        candidate.hyperparameters)
 
   def known(self) -> list[candidates_lib.SearchCandidate]:
     """Returns all candidates of the functions."""
     return [candidate for candidate in self.store
             if candidate.function in self.functions]
 
-  def rounds(self) -> Iterator[list[network_lib.NetworkTask]]:
+  def rounds(self) -> Iterator[list[tasks_lib.NetworkTask]]:
     """Yields all tasks of each round in which something is left to do.
 
     All networks of a round have ended before the next round, and an ensemble is
@@ -66,7 +66,7 @@ class SearchRounds:
       log.warning("models lacks %s, whose networks stay in the directory, and "
                   "out of the ensemble.", messages.list_names(missing))
     has_yielded = False
-    tasks: list[network_lib.NetworkTask] = []
+    tasks: list[tasks_lib.NetworkTask] = []
     for candidates, folds in self._list_rounds():
       # Without new trials, the ensemble is selected from the earlier ones.
       tasks = [self.task(candidate, fold)
@@ -107,7 +107,7 @@ class SearchRounds:
     """Returns whether a network is to train or to be judged."""
     waiting = [folder for folder in self._folders(tasks)
                if folder.finished_record() is None]
-    if self._example.callbacks is not None and any(
+    if self._training.callbacks is not None and any(
         folder.read_record() is not None for folder in waiting):
       log.warning("Resuming networks; their callbacks start fresh.")
     return bool(waiting) or any(judge_lib.needs_values(
@@ -117,8 +117,8 @@ class SearchRounds:
   def _folders(self, tasks):
     return [self._directory.folder(task.key) for task in tasks]
 
-  def unfinished(self, tasks: list[network_lib.NetworkTask]
-                ) -> list[network_lib.NetworkTask]:
+  def unfinished(self, tasks: list[tasks_lib.NetworkTask]
+                ) -> list[tasks_lib.NetworkTask]:
     """Returns the tasks that are to train."""
     failed = {key.member for key, _ in self.failed(tasks)}
     return [task for task, folder in zip(tasks, self._folders(tasks))
@@ -126,7 +126,7 @@ class SearchRounds:
             not self.store.get(task.key.member).is_pruned and
             folder.finished_record() is None]
 
-  def failed(self, tasks: list[network_lib.NetworkTask]
+  def failed(self, tasks: list[tasks_lib.NetworkTask]
             ) -> list[tuple[records.NetworkKey, records.NetworkRecord]]:
     """Returns the networks that failed in this call, with their records."""
     networks = [(task.key, folder.read_record())
@@ -157,7 +157,7 @@ class SearchRounds:
         if record is not None:
           self.end(key, record, judge)
 
-  def check_failures(self, tasks: list[network_lib.NetworkTask]) -> None:
+  def check_failures(self, tasks: list[tasks_lib.NetworkTask]) -> None:
     """Raises a ValueError if all candidates of the first tasks have failed."""
     failed = self.failed(tasks)
     members = {task.key.member for task in tasks
@@ -177,7 +177,7 @@ class SearchRounds:
         "again when called again. Each traceback is in the network's folder in "
         f"{str(self._directory.path / 'networks')!r}.")
 
-  def find_ended(self) -> network_lib.NetworkTask | None:
+  def find_ended(self) -> tasks_lib.NetworkTask | None:
     """Returns the task of a network that has ended, or None."""
     return next((
         self.task(candidate, key.fold) for candidate in self.known()
@@ -187,7 +187,7 @@ class SearchRounds:
   def shortlist(self) -> judge_lib.Shortlist:
     """Returns what the ensemble is selected from."""
     return judge_lib.make_shortlist(
-        self.store, self.functions, self._example.monitor, self._limits)
+        self.store, self.functions, self._training.monitor, self._limits)
 
   def _needs_selection(self):
     """Returns whether the ensemble is of other candidates, or unfinished."""
@@ -196,7 +196,7 @@ class SearchRounds:
       return True
     # The loss may be of the user's, and only compiled models have it.
     if "own" in content["judge"]["loss"] and (
-        self._example.arguments.loss is None):
+        self._training.arguments.loss is None):
       return True
     shortlist = self.shortlist()
     if any(candidate.judged_by != self.judged_by

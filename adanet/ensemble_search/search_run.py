@@ -51,7 +51,7 @@ class SearchRun:
       settings.seed = (
           random.SystemRandom().randrange(2**31) if self._recorded is None else
           self._recorded["seed"])
-    self._example = training.example(settings)
+    self._training = training.complete(settings)
     self._is_series = data.is_series
     self._splits, digests = data.split(settings.seed)
     arguments.check_finalists(amount.finalists, len(self._splits))
@@ -80,7 +80,7 @@ class SearchRun:
     store = candidates.CandidateStore(directory, repairs=True)
     self._display = display
     self._rounds = rounds_lib.SearchRounds(proposals.Proposer(
-        directory, store, settings.functions, self._example, len(splits),
+        directory, store, settings.functions, self._training, len(splits),
         self._limits, settings.sampler, self._amount.enqueue))
     if self._recorded is not None:
       arguments.compare(str(directory.path), self._recorded, settings.seed,
@@ -101,7 +101,7 @@ class SearchRun:
     """Sends the search to the workers of the executor."""
     source = self._splits[0].source
     return workers.send(self._directory, workers.SentSearch(
-        self._settings.functions, self._example, source,
+        self._settings.functions, self._training, source,
         getattr(self._splits[0].held_out, "source", None), workers.settings(),
         workers.specs_of(source)), self._amount.executor,
                         self._preflight.signatures)

@@ -18,9 +18,9 @@ from adanet.ensemble_search import frames
 from adanet.ensemble_search import identity
 from adanet.ensemble_search import judge
 from adanet.ensemble_search import models
-from adanet.ensemble_search import network
 from adanet.ensemble_search import proposals
 from adanet.ensemble_search import records
+from adanet.ensemble_search import tasks
 
 
 @dataclasses.dataclass
@@ -97,11 +97,11 @@ class FitTraining:
     models.check_callbacks(self.callbacks)
     models.check_scope("fit runs in", tf_compat.v2.distribute.get_strategy())
 
-  def example(self, settings: SearchSettings) -> network.NetworkTask:
-    """Returns a `NetworkTask` with all that tasks have in common."""
-    return network.NetworkTask(
-        records.NetworkKey(0, 0, ""), None, settings.arguments, settings.seed,
-        self.callbacks, self.epochs, self.patience, settings.monitor)
+  def complete(self, settings: SearchSettings) -> tasks.TrainingArguments:
+    """Returns the `TrainingArguments` of a search that has a seed."""
+    return tasks.TrainingArguments(
+        settings.arguments, settings.seed, self.callbacks, self.epochs,
+        self.patience, settings.monitor)
 
   def digests(self) -> dict[str, str]:
     """Returns a text of each argument that a later call may change."""

@@ -7,9 +7,12 @@ calls the model's own `train_step` for each batch. So the same function trains
 from whole arrays and from chunks of larger data.
 """
 
+import json
+import operator
 from typing import Any
 
 from adanet import tf_compat
+from adanet.ensemble_search import identity
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 import numpy as np
@@ -164,6 +167,33 @@ class Steps:
       mask_reader(output)
       masks.append(mask_reader.mask)
     return outputs, masks
+
+
+class TracedParts:
+  """What the steps of a model are traced with, but for values of variables.
+
+  Attributes:
+    optimizer: the optimizer of the model.
+    text: str, the configs of the model and of what it is compiled with.
+    objects: list of objects that another model does not have.
+  """
+
+  def __init__(self, model: Any):
+    description = identity.describe_model(model)
+    optimizer = description["compile"]["optimizer"]
+    if isinstance(optimizer.get("learning_rate"), float):
+      del optimizer["learning_rate"]  # It is a variable.
+    self.text = json.dumps([description, model.run_eagerly, model.jit_compile])
+    self.optimizer = model.optimizer
+    self.objects = [model.train_function, model.optimizer, model.loss,
+                     *model.metrics, *model.trainable_variables]
+
+  def are_of(self, model: Any) -> bool:
+    """Returns whether a model of Keras is the traced one, unchanged."""
+    others = TracedParts(model)
+    return self.text == others.text and (
+        len(self.objects) == len(others.objects) and all(
+            map(operator.is_, self.objects, others.objects)))
 
 
 def join_predictions(structure: Any, parts: list[tuple[list, list]]

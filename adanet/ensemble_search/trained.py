@@ -16,9 +16,9 @@ from adanet.ensemble_search import ensemble_model
 from adanet.ensemble_search import files
 from adanet.ensemble_search import judge as judge_lib
 from adanet.ensemble_search import models as models_lib
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import samples
 from adanet.ensemble_search import settings as settings_lib
+from adanet.ensemble_search import tasks as tasks_lib
 
 
 class TrainedSearch:
@@ -126,10 +126,10 @@ class TrainedSearch:
     if key.function not in self._functions:
       raise ValueError(f"{key.name!r} needs the function {key.function!r}, which "
                        "is not in models: give this function, too.")
-    task = network_lib.NetworkTask(
-        key, self._functions[key.function], self.judged_by,
-        self._content["seed"],
-        hyperparameters=self._store.get(key.member).hyperparameters)
+    task = tasks_lib.NetworkTask(
+        key, self._functions[key.function],
+        tasks_lib.TrainingArguments(self.judged_by, self._content["seed"]),
+        self._store.get(key.member).hyperparameters)
     _, rows = self._sample
     return ensemble_model.build_member(
         task, rows[key.fold], self._directory.folder(key))

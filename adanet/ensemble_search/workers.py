@@ -32,10 +32,10 @@ from adanet.ensemble_search import failures
 from adanet.ensemble_search import files
 from adanet.ensemble_search import kept_networks
 from adanet.ensemble_search import models
-from adanet.ensemble_search import network as network_lib
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 from adanet.ensemble_search import signatures
+from adanet.ensemble_search import tasks as tasks_lib
 from adanet.tf_compat import runtime
 import cloudpickle
 import numpy as np
@@ -70,7 +70,7 @@ class SentSearch:
 
   Attributes:
     functions: dict from a name to the function of a model.
-    example: `NetworkTask`, for all that tasks have in common.
+    training: `TrainingArguments`.
     source: the `BatchSource` of `x`, or None for arrays.
     held_out: the `BatchSource` of `validation_data` that is too large to keep,
       or None.
@@ -78,26 +78,26 @@ class SentSearch:
     specs: str, `specs_of` the source.
   """
   functions: dict[str, Any]
-  example: network_lib.NetworkTask
+  training: tasks_lib.TrainingArguments
   source: Any
   held_out: Any
   settings: dict[str, Any]
   specs: str
 
   def task(self, key: records.NetworkKey, worker_task: "WorkerTask"
-          ) -> network_lib.NetworkTask:
+          ) -> tasks_lib.NetworkTask:
     """Returns the task of a network of the same function and trial."""
-    return self.example._replace(
-        key=key, function=self.functions[key.function],
-        hyperparameters=worker_task.hyperparameters, copies=worker_task.copies)
+    return tasks_lib.NetworkTask(
+        key, self.functions[key.function], self.training,
+        worker_task.hyperparameters, worker_task.copies)
 
   def by_argument(self) -> dict[str, Any]:
     """Returns the user's objects by the names of the arguments."""
     return {
         **{f"models[{name!r}]": function
            for name, function in self.functions.items()},
-        **self.example.arguments._asdict(),
-        "callbacks": self.example.callbacks,
+        **self.training.arguments._asdict(),
+        "callbacks": self.training.callbacks,
         "x": self.source, "validation_data": self.held_out}
 
 
@@ -218,7 +218,7 @@ class SentFiles:
           dataclasses.replace(split, source=None) for split in splits])
       self.has_data = True
 
-  def worker_task(self, number: int, task: network_lib.NetworkTask
+  def worker_task(self, number: int, task: tasks_lib.NetworkTask
                  ) -> WorkerTask:
     return WorkerTask(
         number, task.key, str(self.directory.path), self.fit_id,
@@ -375,7 +375,7 @@ def train_network(worker_task: WorkerTask) -> records.NetworkRecord | None:
     _check_model(worker_task, search)
     with devices.worker_device(worker_task.number) as device:
       network = _kept.build(group, task, split, device)
-      network.begin(folder)
+      network.start(folder)
       record = network.train(directory.is_stopping)
       if record is None and directory.is_out_of_time():
         record = network.finish_early()
