@@ -19,8 +19,6 @@ _SET = {
     "model.run_eagerly": "an ensemble is eager if a member is",
     "model.optimizer": "a callback may change which variables train, and a new "
                        "optimizer has these",
-    "model.output_names": "a model without layers has a loss for each name of "
-                          "an output",
     "model.compiled": "a file of an ensemble needs no losses of its members",
     "model.compute_output_spec": "Keras cannot ask eager layers for shapes that "
                                  "values tell",
