@@ -123,7 +123,7 @@ class EnsembleSearch:
     recorded = self._read_recorded() if loss is None else None
     if recorded is not None:
       arguments = models_lib.compile_arguments_from_json(
-          self._path, recorded["arguments"], arguments._asdict())
+          str(self._path), recorded["arguments"], arguments._asdict())
       if monitor is None:
         monitor, mode = recorded["monitor"]
       if combine is None:

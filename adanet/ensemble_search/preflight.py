@@ -71,7 +71,7 @@ class Preflight:
     self._outer_variables = model_checks.OuterVariables()
     self._checked_losses: list = [None]
     self._output_names: list = []
-    self._compiled_loss: _CompiledLoss | None = None
+    self._compiled_loss: Any = None  # A `_CompiledLoss`.
     self._first: Any = None  # The first network, and its predictions.
     # Makers whose models were checked, those whose networks need copies of
     # layers (see `models.build_model`), and trials that do not fit.

@@ -38,7 +38,7 @@ class SearchSettings:
   functions: dict[str, Any]
   arguments: models.CompileArguments
   monitor: records.Monitor
-  seed: int | None
+  seed: Any
   sampler: Any
   combine: Any
 
