@@ -2,12 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """`adanet.EnsembleSearch`: trains Keras models and selects their best ensemble.
 
-The path of the data: `arrays`, `frames` and `batches` read x, and `data`
-divides x into `rows`. A call of `fit` is a `search_run`: `rounds` says what
-trains, and `preflight` finds what does not fit. `engine` has networks train, in
-threads or by `workers`: `network` takes batches to the model's own training
-step, by `steps`. `judge` selects the ensemble by held-out rows, and `trained`
-builds `search.model` of what the directory has (`files`, `candidates`).
+The modules in the order of the data:
+
+    arguments, settings    what the constructor and `fit` are asked
+    arrays, frames,        read x; `data` divides x into `rows`
+      batches
+    search_run             a call of `fit`, as a loop
+    rounds, proposals,     what trains next, with Optuna's trials; `changes`
+      studies              compares functions with what has ended
+    preflight              builds a model of each function; `model_checks` and
+                           `broadcasts` say what is wrong with the model
+    engine                 has networks train in threads, and `executor_run` by
+                           `workers`, which compare `signatures`
+    network, steps         train a network, of `tasks`, on one of the `devices`;
+                           `kept_networks` lend their models, and `failures`
+                           makes an error a record
+    judge, combining       compute values, and select the ensemble
+    files, records,        what the directory has; `files` says when which file
+      candidates, samples  is written
+    trained,               build `search.model` of what the directory has
+      ensemble_model
+    history, leaderboard,  what is shown
+      picture, display
+    models, identity       build, copy, describe and compare Keras models
 """
 
 from typing import Any, TYPE_CHECKING
