@@ -92,7 +92,7 @@ class FolderTest(absltest.TestCase):
     os.truncate(self.folder.path / "network.json", 20)
     self.assertEqual(self.folder.path / "network.json",
                      self.folder.find_damage())
-    with self.assertRaisesRegex(files.DamagedFileError, "trains the network"):
+    with self.assertRaisesRegex(files.DamagedFileError, "trains its network"):
       self.folder.read_record()
     self.folder.forget()
     self.assertIsNone(self.folder.read_record())
@@ -121,7 +121,7 @@ class FolderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, "search.json' cannot be read"):
       self.directory.read()
     path.write_text("{}")
-    with self.assertRaisesRegex(ValueError, "has the search of an Estimator"):
+    with self.assertRaisesRegex(ValueError, "it is of an Estimator, or of an "):
       self.directory.read()
 
   def test_ensemble_and_its_outputs(self):
@@ -137,7 +137,7 @@ class FolderTest(absltest.TestCase):
 
   def test_lock_and_stop(self):
     with self.directory.locked():
-      with self.assertRaisesRegex(ValueError, "is in use"):
+      with self.assertRaisesRegex(RuntimeError, "is in use"):
         with self.directory.locked():
           pass
       self.assertFalse(self.directory.is_stopping())
