@@ -324,10 +324,6 @@ class Network:
     self._callbacks.on_test_end(checked)
     logs = {**self._trained_logs, **{
         "val_" + name: value for name, value in checked.items()}}
-    if "val_loss" not in logs:
-      raise ValueError(
-          f"{self.task.owner}: its test_step returns {sorted(checked)}: "
-          "expected a loss, by which networks are stopped.")
     record.step = 0
     # Before EarlyStopping, as in a list of callbacks that ends in it.
     self._callbacks.on_epoch_end(len(record.epochs), logs)
@@ -342,8 +338,9 @@ class Network:
     for name in ("val_loss", monitor.name):
       if not isinstance(logs.get(name), float):
         raise ValueError(
-            f"callbacks: logs[{name!r}] is {logs.get(name)} after "
-            "on_epoch_end: expected the number by which a network is stopped.")
+            f"logs[{name!r}] of {self.task.owner} is {logs.get(name)} after "
+            "test_step and on_epoch_end: expected the number by which a network"
+            " is stopped.")
     record.epochs.append(logs)
     if not record.best_epoch or monitor.cost(logs) < monitor.cost(
         record.epochs[record.best_epoch - 1]):
@@ -363,16 +360,17 @@ class Network:
     epoch has weights that are not finite has failed, and nothing mends it.
     """
     record, weights = self.record, self.model.get_weights()
-    wrong = next((
-        f"{kind} in {'/'.join(variable.path.split('/')[-2:])}"
-        for variable, value, is_checked in zip(
-            self.model.weights, weights, self._is_finite)
-        if is_checked and (kind := failures.find_not_finite(value))), "")
-    if not wrong:
-      record.best_epoch = len(record.epochs)
-      self._best = weights
-    elif not record.best_epoch:
-      raise failures.NotFiniteError(f"{wrong} after epoch {len(record.epochs)}")
+    for variable, value, is_checked in zip(
+        self.model.weights, weights, self._is_finite):
+      kind = failures.find_not_finite(value) if is_checked else ""
+      if kind and record.best_epoch:
+        return
+      if kind:
+        name = "/".join(variable.path.split("/")[-2:])
+        raise failures.NotFiniteError(
+            f"{kind} in {name} after epoch {len(record.epochs)}")
+    record.best_epoch = len(record.epochs)
+    self._best = weights
 
   def _end_if_over(self):
     epochs = len(self.record.epochs)
@@ -444,7 +442,7 @@ class Network:
       predictions = self._predict(self._held_out_chunks())
       record.predict_seconds = self._predict_seconds()
     # Infinity may be right, as the logit of a class that cannot be.
-    if any(failures.find_not_finite(array) == "NaN" for array in predictions.outputs):
+    if "NaN" in map(failures.find_not_finite, predictions.outputs):
       raise failures.NotFiniteError(
           "NaN in the predictions of held-out rows after epoch "
           f"{record.best_epoch}")
