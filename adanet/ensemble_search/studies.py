@@ -35,8 +35,8 @@ def import_optuna() -> Any:
     import optuna  # pylint: disable=g-import-not-at-top
   except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "models has a function of a trial of Optuna, which is not installed: "
-        "expected the extra \"trials\", as in pip install "
+        "models has a function that takes a trial of Optuna, which is not "
+        "installed: expected the extra \"trials\", as in pip install "
         "'adanet-distributed[trials]'.") from error
   return optuna
 
