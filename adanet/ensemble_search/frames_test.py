@@ -114,6 +114,7 @@ class ColumnsTest(parameterized.TestCase):
     np.testing.assert_array_equal(
         np.array(values, expected) if expected != "object" else values, array)
 
+  @hypothesis.settings(max_examples=20)
   @hypothesis.given(
       st.sampled_from([("int64", "Int64", st.integers(-2**62, 2**62)),
                        ("float64", "Float64", st.floats(allow_nan=False)),
