@@ -3,6 +3,7 @@
 """Checks the arguments of `EnsembleSearch` that need no data and no model."""
 
 from collections.abc import Mapping, Sequence
+import inspect
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from adanet import checks
 from adanet import log
 from adanet import messages
 from adanet import tf_compat
+from adanet.ensemble_search import models as models_lib
 from adanet.ensemble_search import records
 
 keras = tf_compat.keras_3
@@ -150,6 +152,16 @@ def read_models(models: Any) -> dict[str, Any]:
           f"models[{name!r}] is {kind}: expected a function that builds a "
           "Keras model, because each network is a new model, such as "
           "lambda: keras.Sequential([...]).")
+    try:
+      inspect.signature(function).bind(
+          *["trial"][:models_lib.count_arguments(function)])
+    except TypeError as error:
+      raise TypeError(
+          f"models[{name!r}]: {error}: expected a function without arguments, "
+          "or of a trial of Optuna alone. Give other arguments default values, "
+          "or use functools.partial.") from error
+    except ValueError:  # A function that is not written in Python.
+      pass
   return dict(models)
 
 

@@ -111,7 +111,7 @@ class CandidateStore:
               int(fold): value for fold, value in content[name].items()}
         candidate = SearchCandidate(**content)
         self._candidates[candidate.name] = candidate
-      except (OSError, ValueError) as error:
+      except (OSError, ValueError, TypeError, LookupError) as error:
         if repairs:
           log.warning("%r cannot be read: %s. It is made again.", str(path),
                       messages.one_line(error))

@@ -39,6 +39,8 @@ def reading(chunks: Iterable) -> Iterator:
   except MemoryError:  # The network's: arrays are copied in chunks, too.
     raise
   except Exception as exception:
+    if type(exception).__name__ == "ResourceExhaustedError":  # Of a GPU.
+      raise
     error: Any = exception
     error.is_of_dataset = True
     raise

@@ -104,7 +104,9 @@ def digest_argument(value: Any) -> str:
   """Returns the name and a digest of an argument of `Model.compile`."""
   if isinstance(value, _SIMPLE):
     return repr(value)
-  return f"{_name_of(value)} {_digest(text_of(value), 16)}"
+  # The directory has lists for tuples.
+  name = "list" if isinstance(value, tuple) else _name_of(value)
+  return f"{name} {_digest(text_of(value), 16)}"
 
 
 def describe_model(model: Any) -> dict[str, Any]:

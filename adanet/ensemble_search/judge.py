@@ -290,9 +290,9 @@ class Shortlist(NamedTuple):
 
   def to_json(self) -> dict[str, Any]:
     """Returns what tells whether an ensemble was selected from the same."""
-    return {"from": [[candidate.name, candidate.judged_by, [
+    return {"from": sorted([candidate.name, candidate.judged_by, [
         candidate.judged[fold] for fold in range(self.folds)]]
-                     for candidate in self.candidates],
+                           for candidate in self.candidates),
             "max_members": self.max_members, "combine": self.combine}
 
 

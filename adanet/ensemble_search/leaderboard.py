@@ -123,7 +123,7 @@ def _format_value(name, value):
     return ""
   if name in _COLUMNS:
     return _COLUMNS[name][-1](value)
-  if isinstance(value, (str, numbers.Integral)):
+  if isinstance(value, numbers.Integral) or not isinstance(value, numbers.Real):
     return str(value)
   return format(value, ".2f" if name == "weight" else ".4g")
 

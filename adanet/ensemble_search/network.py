@@ -129,7 +129,8 @@ class Network:
     if self.config is not None:
       if self._traced.are_of(model):
         return
-      if model.optimizer is self._traced.optimizer:
+      if model.optimizer is self._traced.optimizer and not steps_lib.are_same(
+          model.trainable_variables, self._traced.trainable):
         # A new optimizer has the variables that train now.
         model.optimizer = keras.optimizers.get(
             keras.optimizers.serialize(model.optimizer))

@@ -209,13 +209,14 @@ class Proposer:
     """Records the trials that Optuna proposes for an iteration.
 
     Each file depends on the earlier ones, and a kill between two of them
-    proposes the same again. So does a record that was damaged, whose networks
-    stay if the trial is the one in the study's file.
+    proposes the same again.
     """
     known = self._trials_of(name, iteration)
     count = known[0].proposed if known else self.limits.trials
     earlier = [trial for trial in self._trials_of(name)
                if trial.iteration < iteration]
+    if self._restore(name, iteration, len(earlier)):
+      return
     asked = []  # Candidates, with the errors of their function.
     with studies.quiet():
       study = studies.open_study(
@@ -225,14 +226,11 @@ class Proposer:
         study.enqueue_trial(row)
       while len(asked) < count and not studies.has_stopped(study):
         asked.append(self._ask_once(study, name, iteration))
-      trained = studies.read_hyperparameters(self.directory, name, iteration)
       new = [(candidate, error) for candidate, error in asked
              if candidate.name not in self.store]
       for candidate, _ in new:
-        is_known = trained.get(candidate.trial) == candidate.hyperparameters
         for key in candidate.keys():
-          if not is_known or not self._has_trained(key):
-            self.directory.folder(key).forget()
+          self.directory.folder(key).forget()
       studies.write_study(self.directory, name, iteration, study)
     for candidate, error in new:
       candidate.proposed = len(asked)
@@ -247,6 +245,24 @@ class Proposer:
           "models[%r] gets no more trials than %d: its sampler has proposed "
           "all, or the function has called trial.study.stop().", name,
           len(self._trials_of(name)))
+
+  def _restore(self, name, iteration, first):
+    """Makes records that were damaged, of trials from the number `first` on.
+
+    Returns whether the study's file has these trials, of which one has trained.
+    """
+    trials = studies.read_trials(self.directory, name, iteration)[first:]
+    candidates = [candidates_lib.SearchCandidate(
+        name, iteration, trial.number + 1, self.folds, len(trials),
+        is_pruned=trial.state.name == "PRUNED") for trial in trials]
+    if not any(self._has_trained(key) for candidate in candidates
+               for key in candidate.keys()):
+      return False
+    for candidate, trial in zip(candidates, trials):
+      if candidate.name not in self.store:
+        studies.record_trial(candidate, trial, None)
+        self.store.write(candidate)
+    return True
 
   def _ask_once(self, study, name, iteration):
     """Returns the next trial of a study, and the error of its function."""

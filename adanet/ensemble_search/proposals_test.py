@@ -373,7 +373,7 @@ class TrialsOfOneCaseTest(parameterized.TestCase):
       ({"models": {"line": line}}, {}, "trials=2: expected None, because no"),
       ({}, {"trials": 0}, "trials=0: expected an integer of at least"),
       ({"models": {"two": lambda trial, size: None}}, {},
-       r"trial 1 of models\['two'\].*missing 1 required positional argument"),
+       r"models\['two'\]: missing a required argument: 'size': expected a "),
       ({"models": {"a #1": line}}, {}, "models has the name 'a #1'"),
       ({"sampler": optuna.samplers.RandomSampler()}, {},
        "^sampler=.*: expected a function from a seed to a new sampler"),

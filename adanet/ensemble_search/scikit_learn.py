@@ -81,8 +81,9 @@ class _EnsembleEstimator(base.BaseEstimator):
 
   def _keep_parameters(self, variables):
     """Sets the parameters of the constructor, which `fit` checks."""
-    for name in inspect.signature(type(self)).parameters:
-      self.__dict__[name] = variables[name]
+    for name, value in variables.items():
+      if name not in ("self", "__class__"):
+        self.__dict__[name] = value
 
   def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Trains the models and selects the ensemble.

@@ -385,6 +385,17 @@ class CopyTest(absltest.TestCase):
             second.predict_proba(_X), other.predict_proba(_X))
       self.assertIsNone(copy.deepcopy(second).executor)
 
+  def test_subclass_with_parameters_of_its_own(self):
+
+    class Own(adanet.EnsembleClassifier):
+
+      def __init__(self, width=3):
+        super().__init__({"a": lambda: None}, epochs=1)
+        self.width = width
+
+    self.assertEqual((4, 1), (Own(4).width, Own(4).epochs))
+    self.assertEqual({"width": 3}, Own().get_params())
+
   def test_pickle_in_the_same_place(self):
     directory = self.create_tempdir().full_path
     fitted = classifier(directory=directory).fit(_X, _LABELS)

@@ -7,18 +7,19 @@ calls the model's own `train_step` for each batch. So the same function trains
 from whole arrays and from chunks of larger data.
 """
 
-import json
 import operator
 from typing import Any
 
 from adanet import tf_compat
-from adanet.ensemble_search import identity
+from adanet.ensemble_search import models
 from adanet.ensemble_search import records
 from adanet.ensemble_search import rows as rows_lib
 import numpy as np
 
 keras: Any = tf_compat.keras_3
 tf = tf_compat.v2
+# Attributes of a model that each training sets.
+_OF_TRAINING = ("history", "stop_training")
 
 
 def is_of_keras(model: Any, step: str) -> bool:
@@ -170,30 +171,37 @@ class Steps:
 
 
 class TracedParts:
-  """What the steps of a model are traced with, but for values of variables.
+  """What the steps of a model of Keras are traced with.
+
+  These are the attributes of the model, its layers, variables and optimizer.
+  The values of variables change without another trace.
 
   Attributes:
     optimizer: the optimizer of the model.
-    text: str, the configs of the model and of what it is compiled with.
-    objects: list of objects that another model does not have.
+    trainable: list with the variables that train.
+    parts: list with the name and the value of each attribute.
   """
 
   def __init__(self, model: Any):
-    description = identity.describe_model(model)
-    optimizer = description["compile"]["optimizer"]
-    if isinstance(optimizer.get("learning_rate"), float):
-      del optimizer["learning_rate"]  # It is a variable.
-    self.text = json.dumps([description, model.run_eagerly, model.jit_compile])
     self.optimizer = model.optimizer
-    self.objects = [model.train_function, model.optimizer, model.loss,
-                     *model.metrics, *model.trainable_variables]
+    self.trainable = list(model.trainable_variables)
+    self.parts: list = []
+    for owner in (model, *models.list_layers(model), *model.variables,
+                  *model.metrics, model.optimizer):
+      for name, value in vars(owner).items():
+        if name not in _OF_TRAINING:
+          self.parts += [name, value]
+          if isinstance(value, (list, tuple)):
+            self.parts += value
 
   def are_of(self, model: Any) -> bool:
-    """Returns whether a model of Keras is the traced one, unchanged."""
-    others = TracedParts(model)
-    return self.text == others.text and (
-        len(self.objects) == len(others.objects) and all(
-            map(operator.is_, self.objects, others.objects)))
+    """Returns whether a model is the traced one, unchanged."""
+    return are_same(self.parts, TracedParts(model).parts)
+
+
+def are_same(objects: list, others: list) -> bool:
+  """Returns whether two lists have the same objects, not equal ones."""
+  return len(objects) == len(others) and all(map(operator.is_, objects, others))
 
 
 def join_predictions(structure: Any, parts: list[tuple[list, list]]

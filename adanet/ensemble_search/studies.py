@@ -190,15 +190,15 @@ def _read_study(path, trials):
     return None
 
 
-def read_hyperparameters(directory: files.Directory, name: str, iteration: int
-                        ) -> dict[int, dict[str, Any]]:
-  """Returns those of each trial in a study's file; {} if it is unusable."""
+def read_trials(directory: files.Directory, name: str, iteration: int) -> list:
+  """Returns the trials of a study's file; [] if the file is unusable."""
   try:
     study = cloudpickle.loads(
         directory.study_path(name, iteration).read_bytes())
-    return {trial.number + 1: trial.params for trial in study.get_trials()}
+    return [trial for trial in study.get_trials()
+            if trial.state.name != "WAITING"]
   except Exception:  # Of any pickle.  # pylint: disable=broad-except
-    return {}
+    return []
 
 
 def write_study(directory: files.Directory, name: str, iteration: int,
@@ -228,9 +228,12 @@ def has_stopped(study: Any) -> bool:
   if study.stop.is_set:
     return True
   copy = cloudpickle.loads(_dumps(study))
-  for trial in copy.get_trials(deepcopy=False):
-    if trial.state.name == "RUNNING":
-      copy.tell(trial.number, 0.)
+  try:
+    for trial in copy.get_trials(deepcopy=False):
+      if trial.state.name == "RUNNING":
+        copy.tell(trial.number, 0.)
+  except Exception:  # Of the sampler.  # pylint: disable=broad-except
+    return False
   return copy.stop.is_set
 
 

@@ -340,6 +340,7 @@ class StudiesTest(parameterized.TestCase):
     search.fit(X, X, epochs=1, verbose=0, trials=3)
     search.model.predict(X, verbose=0)
     params = self._params(search)
+    self.assertIn("widths=(", str(search.history))
     self.assertIn((3, 4), [each["widths"] for each in params])
     self.assertEqual(params, [
         network.hyperparameters for network in search.history.networks])
@@ -381,6 +382,18 @@ class StudiesTest(parameterized.TestCase):
     search = self._fit(None, lambda trial: trial.suggest_categorical(
         "rate", list(np.logspace(-3, -1, 3))), iterations=1)
     search.network("m #1")
+
+  def test_damaged_record_of_an_enqueued_trial(self):
+    """The study has the trial, which is not asked for again."""
+    search = self._fit(enqueue={"m": [{"a": .25}]}, iterations=1)
+    params = self._params(search)
+    self.assertEqual(.25, params[0]["a"])
+    path, = pathlib.Path(self.folder, "candidates").glob("0-m #1.json")
+    path.write_text("{")
+    with mock.patch.object(network_lib.Network, "train") as train:
+      search = self._fit(iterations=1)
+    train.assert_not_called()
+    self.assertEqual(params, self._params(search))
 
   def test_enqueue(self):
     rows = [{"a": .1}, {"a": .2, "b": .3}, {"b": .7}, {"a": .6}, {"a": .5}]

@@ -61,9 +61,11 @@ class NetworkTask(NamedTuple):
 
   def build_model(self) -> Any:
     """Returns a new model, compiled."""
-    function = self.function
-    if self.hyperparameters is not None:
-      function = functools.partial(function, studies.recorded_trial(
-          self.hyperparameters, self.key.trial))
-    return models.build_model(
-        self.owner, function, self.training.arguments, self.copies)
+    arguments = self.training.arguments
+    if self.hyperparameters is None:
+      return models.build_model(
+          self.owner, self.function, arguments, self.copies)
+    function = functools.partial(self.function, studies.recorded_trial(
+        self.hyperparameters, self.key.trial))
+    with studies.quiet():
+      return models.build_model(self.owner, function, arguments, self.copies)

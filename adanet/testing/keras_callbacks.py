@@ -42,6 +42,8 @@ class _Callback(keras.callbacks.Callback):
       self.model.layers[0].trainable = False
     elif self.kind == "unfrozen":
       self.model.layers[0].trainable = True
+    elif self.kind == "penalty":
+      self.model.layers[0].kernel.regularizer = keras.regularizers.L2(.5)
     elif self.kind == "clipnorm":
       self.model.optimizer.clipnorm = 1e-3
     elif self.kind == "attribute":
@@ -76,18 +78,24 @@ class _Callback(keras.callbacks.Callback):
       logs["val_loss"] = math.nan if epoch else 1.
 
 
+def _make_built():
+  model = keras_kinds.dense()()
+  model.build(keras_kinds.X.shape)
+  return model
+
+
 def _make_frozen():
   model = keras_kinds.dense()()
   model.layers[0].trainable = False
   return model
 
 
-_CHANGED = ("called", "trainable", "unfrozen", "clipnorm", "attribute", "rate", "logs",
-            "nan", "stopped", "one_step", "frozen_at_first", "annealed",
-            "history")
+_CHANGED = ("called", "trainable", "unfrozen", "penalty", "clipnorm",
+            "attribute", "rate", "logs", "nan", "stopped", "one_step",
+            "frozen_at_first", "annealed", "history")
 CALLBACKS = keras_kinds.Group(
     {kind: {"attribute": Penalized, "annealed": Penalized,
-            "unfrozen": _make_frozen}.get(kind, keras_kinds.dense())
+            "unfrozen": _make_frozen, "penalty": _make_built}.get(kind, keras_kinds.dense())
      for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
     {"callbacks": lambda name: [
         _Callback(name.split(",")[0]),
