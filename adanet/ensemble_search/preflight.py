@@ -72,7 +72,10 @@ class Preflight:
     self._checked_losses: list = [None]
     self._output_names: list = []
     self._compiled_loss: Any = None  # A `_CompiledLoss`.
-    self._first: Any = None  # The first network, and its predictions.
+    # The task of the first network, and its predictions. The network itself is
+    # not kept: if it fails, another one may need its memory.
+    self._first: Any = None
+    self._has_labels = False
     # Makers whose models were checked, those whose networks need copies of
     # layers (see `models.build_model`), and trials that do not fit.
     self._checked: set[str] = set()
@@ -146,7 +149,7 @@ class Preflight:
       model_checks.check_rebuilt(example)
     if self._first is not None:
       first, outputs = self._first
-      model_checks.check_same(first.task.owner, outputs, owner, predictions)
+      model_checks.check_same(first.owner, outputs, owner, predictions)
     else:
       self._check_ended(owner, predictions)
     return network, predictions
@@ -203,7 +206,8 @@ class Preflight:
     if task.training.callbacks is None:  # These may add logs.
       model_checks.check_monitor(network)
     if self._first is None:
-      self._first = network, predictions
+      self._first = task, predictions
+      self._has_labels = len(network.layouts[0].structure) > 1
       wrong = model_checks.check_finite(network, self._splits[task.key.fold])
       if wrong:
         log.warning(
@@ -249,8 +253,8 @@ class Preflight:
     # Losses by the name of an output need the names.
     has_names = all(own == names[0] for own in names) or any(
         isinstance(value, dict) for value in arguments[1:])
-    network, predictions = self._first
-    monitor = network.task.training.monitor
+    task, predictions = self._first
+    monitor = task.training.monitor
     try:
       judge = judge_lib.Judge(
           arguments, [split.held_out.labels() for split in self._splits],
@@ -261,10 +265,9 @@ class Preflight:
                               _resize(predictions.masks, count), fold)
     except Exception as error:
       # A train_step of the user may need no labels, as that of an autoencoder.
-      has_labels = len(network.layouts[0].structure) > 1
-      problem = "loss or metrics cannot judge" if has_labels else (
+      problem = "loss or metrics cannot judge" if self._has_labels else (
           "y=None, and loss and metrics need labels, such as x, to judge")
-      raise ValueError(f"{problem} the outputs of {network.task.owner}: "
+      raise ValueError(f"{problem} the outputs of {task.owner}: "
                        f"{messages.one_line(error)}") from error
     if "val_loss" not in values:
       raise ValueError(
