@@ -84,7 +84,7 @@ def samplers():
       ("qmc", lambda seed: _S.QMCSampler(seed=seed), bowl),
       ("memory", Memory, bowl),
       ("random", lambda seed: _S.RandomSampler(seed=seed), bowl),
-      ("nsgaii", lambda seed: _S.NSGAIISampler(seed=seed, population_size=4),
+      ("nsgaii", lambda seed: _S.NSGAIISampler(seed=seed, population_size=3),
        bowl),
       ("tpe", lambda seed: _S.TPESampler(seed=seed, n_startup_trials=4), bowl),
       ("fixed", lambda seed: _S.PartialFixedSampler(
