@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
+from adanet.testing import keras_searches
 from adanet.testing import level
 import numpy as np
 
@@ -18,25 +19,7 @@ _X = _R.randn(100, 4).astype("float32")
 _Y = _X[:, :1] * 2
 
 
-class EnsembleModelTest(parameterized.TestCase):
-
-  def _fit(self, models, loss, *data, search=None, **fit):
-    if callable(models):
-      models = {"a": models}
-    new_search = ensemble_search.EnsembleSearch(models, loss, **{**dict(
-        seed=1, directory=self.create_tempdir().full_path), **(search or {})})
-    return new_search.fit(*data, **{**dict(epochs=1, verbose=0), **fit})
-
-  def _judged(self, models, y=_Y, loss="mse", **fit):
-    """Returns a search whose ensemble is judged as Keras judges it."""
-    trained = keras.tree.map_structure(lambda array: array[:60], (_X, y))
-    held_out = keras.tree.map_structure(lambda array: array[60:], (_X, y))
-    search = self._fit(models, loss, *trained, validation_data=held_out, **fit)
-    self.assertAlmostEqual(
-        search.history.ensemble["val_loss"], search.model.evaluate(
-            *held_out, batch_size=256, verbose=0, return_dict=True)["loss"],
-        places=4)
-    return search
+class EnsembleModelTest(keras_searches.SearchTestCase):
 
   def _reloaded(self, model, ending=".keras", **arguments):
     """Checks that a model is the same after it was saved and loaded."""
@@ -49,7 +32,7 @@ class EnsembleModelTest(parameterized.TestCase):
 
   def _of_several(self, models):
     """Returns the ensemble, of several members, judged as Keras judges it."""
-    search = self._judged(models, _Y * _X[:, 1:2], epochs=6, iterations=2,
+    search = self.fit_and_judge(models, _Y * _X[:, 1:2], epochs=6, iterations=2,
                           search={"optimizer": O.Adam(.05)})
     self.assertGreater(len(search.members), 1)
     return search.model
@@ -64,7 +47,7 @@ class EnsembleModelTest(parameterized.TestCase):
               L.Concatenate()([first, 100. * second])))
 
     x = [_X[:, :2], _X[:, 2:]]
-    search = self._fit(make, "mse", x, _Y, search={"optimizer": O.SGD(0.)})
+    search = self.fit(make, "mse", x, _Y, search={"optimizer": O.SGD(0.)})
     np.testing.assert_allclose(search.model.predict(x, verbose=0),
                                make().predict(x, verbose=0), rtol=1e-5)
 
@@ -90,7 +73,7 @@ class EnsembleModelTest(parameterized.TestCase):
           i := keras.Input([6, 3]), L.Dense(1)(L.GlobalMaxPooling1D()(i)))),
   ]))
   def test_any_length_that_all_members_take(self, x, axes, make):
-    search = self._fit({"a": make, "b": make}, "mse", x, _Y)
+    search = self.fit({"a": make, "b": make}, "mse", x, _Y)
     self.assertEqual(
         [None] + [None if axis in axes else x.shape[axis]
                   for axis in range(1, x.ndim)],
@@ -113,7 +96,7 @@ class EnsembleModelTest(parameterized.TestCase):
       return keras.Model(inputs(a, b), L.Dense(1)(
           L.Concatenate()([L.GRU(3)(a), b])))
 
-    search = self._fit(make, "mse", structure(
+    search = self.fit(make, "mse", structure(
         _R.rand(100, 5, 2), _R.rand(100, 3)), _Y)
     longer = structure(_R.rand(3, 9, 2), _R.rand(3, 3))
     self.assertEqual((3, 1), search.model.predict(longer, verbose=0).shape)
@@ -124,7 +107,7 @@ class EnsembleModelTest(parameterized.TestCase):
       return keras.Model({"a/b": a, "c": b}, L.Dense(1)(a + b))
 
     x = {"a/b": _X[:, :2], "c": _X[:, 2:]}
-    self.assertEqual((100, 1), self._fit(make, "mse", x, _Y).model.predict(
+    self.assertEqual((100, 1), self.fit(make, "mse", x, _Y).model.predict(
         x, verbose=0).shape)
 
   @parameterized.named_parameters(level.first([
@@ -140,7 +123,7 @@ class EnsembleModelTest(parameterized.TestCase):
 
     rows = lambda count, length: structure(
         *(_R.randint(kinds, size=[count, length]) for kinds in (9, 2)))
-    search = self._fit(make, "mse", rows(100, 5), _Y)
+    search = self.fit(make, "mse", rows(100, 5), _Y)
     self.assertEqual((3, 1), search.model.predict(rows(3, 7), verbose=0).shape)
 
   @level.gate
@@ -149,7 +132,7 @@ class EnsembleModelTest(parameterized.TestCase):
       return lambda: keras.Model(i := keras.Input([length, 2]), L.Dense(1)(
           L.GlobalMaxPooling1D()(i)))
 
-    search = self._fit({"a": make(None), "b": make(5)}, "mse",
+    search = self.fit({"a": make(None), "b": make(5)}, "mse",
                        _R.rand(100, 5, 2), _Y, epochs=20)
     names = [member.name for member in search.members]
     self.assertEqual(5 if "b" in names else None,
@@ -161,7 +144,7 @@ class EnsembleModelTest(parameterized.TestCase):
     scale.adapt(3 * _X + 1)
     make = lambda: keras.Sequential([keras.Input([4]), scale, L.Dense(1)])
     folder = self.create_tempdir().full_path
-    expected = self._fit(make, "mse", _X, _Y, search={
+    expected = self.fit(make, "mse", _X, _Y, search={
         "directory": folder}).model.predict(_X, verbose=0)
     scale.adapt(9 * _X)
     before = [np.array(value) for value in scale.get_weights()]
@@ -183,7 +166,7 @@ class EnsembleModelTest(parameterized.TestCase):
         return self.last(self.scale(x))
 
     folder = self.create_tempdir().full_path
-    self._fit(OfUser, "mse", _X, _Y, search={"directory": folder})
+    self.fit(OfUser, "mse", _X, _Y, search={"directory": folder})
     scale.adapt(5 * _X)
     before = [np.array(value) for value in scale.get_weights()]
     search = ensemble_search.EnsembleSearch({"a": OfUser}, directory=folder)
@@ -216,7 +199,7 @@ class EnsembleModelTest(parameterized.TestCase):
         keras.Sequential([keras.Input([4]), L.Dense(1)], name="own"),
         OfUser(name="own"))):
       own.compile("sgd", "mae")
-      search = self._fit({"first": lambda own=own: own, "other": lambda: (
+      search = self.fit({"first": lambda own=own: own, "other": lambda: (
           keras.Sequential([L.Dense(1)]))}, "mae", _X, _Y)
       before = describe(own)
       for model in (search.model, search.network("first"),
@@ -227,7 +210,7 @@ class EnsembleModelTest(parameterized.TestCase):
           own.predict(_X, verbose=0),
           search.network("first").predict(_X, verbose=0), rtol=1e-6)
     own = freeze(keras.Sequential([keras.Input([4]), L.Dense(1)]))
-    search = self._fit(lambda: own, lambda y, output: (y - output) ** 2, _X, _Y)
+    search = self.fit(lambda: own, lambda y, output: (y - output) ** 2, _X, _Y)
     self.assertIn("loss", search.model.evaluate(
         _X, _Y, verbose=0, return_dict=True))
 
@@ -245,7 +228,7 @@ class EnsembleModelTest(parameterized.TestCase):
       i, layer = keras.Input([4]), L.Dense(1, name="d")
       return keras.Model(i, [layer(i), layer(2. * i)])
 
-    search = self._fit(siamese, ["mse", "mae"], _X, [_Y, _Y])
+    search = self.fit(siamese, ["mse", "mae"], _X, [_Y, _Y])
     self.assertLen(search.model.outputs, 2)
 
   def test_names_of_functions_and_outputs(self):
@@ -256,7 +239,7 @@ class EnsembleModelTest(parameterized.TestCase):
       i = keras.Input([4])
       return keras.Model(i, [L.Dense(1, name=name)(i) for name in "ab"])
 
-    search = self._judged(make, [_Y] * 2, {"a": own_loss, "b": "mae"})
+    search = self.fit_and_judge(make, [_Y] * 2, {"a": own_loss, "b": "mae"})
     self._reloaded(search.model, compile=False)  # Knows no own_loss.
 
   @level.gate
@@ -293,7 +276,7 @@ class EnsembleModelTest(parameterized.TestCase):
         L.Dense(1)])
     x = np.arange(400).reshape([100, 4]) % 9
     for held_out in (x.astype("int32"), x.astype("float32")):
-      self.assertEqual((100, 1), self._fit(
+      self.assertEqual((100, 1), self.fit(
           make, "mse", x, _Y, validation_data=(held_out, _Y)).model(x).shape)
 
   @level.gate
@@ -310,7 +293,7 @@ class EnsembleModelTest(parameterized.TestCase):
 
     x = tf.RaggedTensor.from_row_lengths(
         tf.constant(_R.randn(200, 3), tf.float32), [1, 3] * 50)
-    search = self._fit(Sums, "mse", x, _Y)
+    search = self.fit(Sums, "mse", x, _Y)
     self.assertEqual((100, 1), search.network("a")(x).shape)
 
   @level.gate
@@ -322,7 +305,7 @@ class EnsembleModelTest(parameterized.TestCase):
             name: L.Dense(1, name=name)(i) for name in names})
       return make
 
-    search = self._fit(
+    search = self.fit(
         {"one": make_builder("ab"), "two": make_builder("ba")}, "mse", _X,
         {"a": _Y, "b": 9 - _Y}, epochs=200, search={"optimizer": O.Adam(.1)})
     for network in search.history.networks:
@@ -344,7 +327,7 @@ class EnsembleModelTest(parameterized.TestCase):
       return make
 
     y = [np.abs(_X[:, :1]) * 3, _X[:, 1:2] * 3 - 5]
-    search = self._fit(
+    search = self.fit(
         {"one": make_builder(), "two": make_builder(False),
          "deep": make_builder(depth=2)}, "mse", _X, y, epochs=30,
         search={"optimizer": O.Adam(.05)})

@@ -31,6 +31,7 @@ from typing import Any, TYPE_CHECKING
 
 from adanet import forks
 from adanet import interrupts
+from adanet import tf_compat
 from adanet.ensemble_search import arguments as arguments_lib
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import ensemble_model
@@ -254,6 +255,9 @@ class EnsembleSearch:
         program that does not catch it ends with one line and the status 130, or
         143 after SIGTERM.
     """
+    forks.check_process()
+    models_lib.check_scope(
+        "fit runs in", tf_compat.v2.distribute.get_strategy())
     data = settings_lib.FitData(
         x, y, validation_data, validation_split, folds, sample_weight,
         class_weight, batch_size)

@@ -15,6 +15,7 @@ from absl.testing import parameterized
 from adanet import tf_compat
 from adanet.ensemble_search import ensemble_search
 from adanet.ensemble_search import models as models_lib
+from adanet.testing import keras_searches
 from adanet.testing import level
 import numpy as np
 
@@ -145,25 +146,7 @@ class ValuesTest(parameterized.TestCase):
     self.assertIs(model.layers[1].seed_generator.state, seeds[0])
 
 
-class ModelsTest(parameterized.TestCase):
-
-  def _fit(self, models, loss, *data, search=None, **fit):
-    if callable(models):
-      models = {"a": models}
-    new_search = ensemble_search.EnsembleSearch(models, loss, **{**dict(
-        seed=1, directory=self.create_tempdir().full_path), **(search or {})})
-    return new_search.fit(*data, **{**dict(epochs=1, verbose=0), **fit})
-
-  def _judged(self, models, y=_Y, loss="mse", **fit):
-    """Returns a search whose ensemble is judged as Keras judges it."""
-    trained = keras.tree.map_structure(lambda array: array[:60], (_X, y))
-    held_out = keras.tree.map_structure(lambda array: array[60:], (_X, y))
-    search = self._fit(models, loss, *trained, validation_data=held_out, **fit)
-    self.assertAlmostEqual(
-        search.history.ensemble["val_loss"], search.model.evaluate(
-            *held_out, batch_size=256, verbose=0, return_dict=True)["loss"],
-        places=4)
-    return search
+class ModelsTest(keras_searches.SearchTestCase):
 
   @parameterized.parameters(level.first([
       lambda: O.Adam(O.schedules.CosineDecay(.1, 100)),
@@ -171,7 +154,7 @@ class ModelsTest(parameterized.TestCase):
       lambda: {"class_name": "Adam", "config": {"learning_rate": .1}},
       lambda: O.AdamW(O.schedules.PiecewiseConstantDecay([5], [.1, .01]))]))
   def test_schedules(self, make):
-    search = self._fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
+    search = self.fit(_dense(), "mse", _X, _Y, search={"optimizer": make()})
     self.assertLess(search.history.ensemble["val_loss"], 9)
 
   @parameterized.parameters(level.first([
@@ -182,7 +165,7 @@ class ModelsTest(parameterized.TestCase):
       model.compile(wrapped(O.SGD(_Schedule())), "mse", loss_weights=[2.])
       return model
 
-    search = self._fit(make, None, _X[:60], _Y[:60],
+    search = self.fit(make, None, _X[:60], _Y[:60],
                        validation_data=(_X[60:], _Y[60:]))
     model = search.network("a")
     model.compile(loss="mse")
@@ -194,7 +177,7 @@ class ModelsTest(parameterized.TestCase):
   def test_ignored_class(self, void):
     y = np.where(_R.rand(100) < .6, void, _R.randint(1, 3, 100))
     loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=void)
-    search = self._fit(_dense(3, "softmax"), loss, _X[:60], y[:60],
+    search = self.fit(_dense(3, "softmax"), loss, _X[:60], y[:60],
                        validation_data=(_X[60:], y[60:]))
     kept = y[60:] != void
     p = search.model.predict(_X[60:], verbose=0)
@@ -211,7 +194,7 @@ class ModelsTest(parameterized.TestCase):
       return keras.Model(i, L.Reshape([5, 3])(L.Dense(15, "sigmoid")(i)))
 
     with self.assertRaisesRegex(ValueError, "^class_weight: expected None, or labels"):
-      self._fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
+      self.fit(make, loss, _X, np.ones(shape), class_weight={0: 9.})
 
   @parameterized.parameters(level.first([
       (lambda: _of_global(1.), lambda: _of_global(2.)),
@@ -224,18 +207,18 @@ class ModelsTest(parameterized.TestCase):
       (lambda: keras.losses.Huber(.1), lambda: keras.losses.Huber(9.))]))
   def test_another_loss(self, before, now):
     folder = self.create_tempdir().full_path
-    self._fit(_dense(), before(), _X, _Y, search={"directory": folder})
-    self._fit(_dense(), before(), _X, _Y, search={"directory": folder})
+    self.fit(_dense(), before(), _X, _Y, search={"directory": folder})
+    self.fit(_dense(), before(), _X, _Y, search={"directory": folder})
     with self.assertRaisesRegex(ValueError, "has a search with something else: "
                                 "loss"):
-      self._fit(_dense(), now(), _X, _Y, search={"directory": folder},
+      self.fit(_dense(), now(), _X, _Y, search={"directory": folder},
                 iterations=2)
 
   def test_low_precision(self):
     before = keras.config.dtype_policy()
     self.addCleanup(keras.config.set_dtype_policy, before)
     keras.config.set_dtype_policy("mixed_bfloat16")
-    self._judged(lambda: keras.Sequential([
+    self.fit_and_judge(lambda: keras.Sequential([
         L.Dense(4), L.Dense(1, dtype="float32")]))
 
   @parameterized.parameters(level.first([("adam", "mae"), (O.Adam(.1), "mse")]))
@@ -247,10 +230,10 @@ class ModelsTest(parameterized.TestCase):
       return model
 
     folder = self.create_tempdir().full_path
-    self._fit(lambda: compiled("adam", "mse"), "mse", _X, _Y,
+    self.fit(lambda: compiled("adam", "mse"), "mse", _X, _Y,
               search={"directory": folder})
     with self.assertRaisesRegex(ValueError, r"models\['a'\] compiles another"):
-      self._fit(lambda: compiled(optimizer, loss), "mse", _X, _Y,
+      self.fit(lambda: compiled(optimizer, loss), "mse", _X, _Y,
                 search={"directory": folder})
 
   def test_a_model_that_its_check_does_not_build(self):
@@ -260,7 +243,7 @@ class ModelsTest(parameterized.TestCase):
       def test_step(self, data):
         return {"loss": keras.ops.mean(data[1])}
 
-    self._fit(lambda: Late([L.Dense(1)]), "mse", _X, _Y)
+    self.fit(lambda: Late([L.Dense(1)]), "mse", _X, _Y)
 
   @level.gate
   def test_another_seed_inside(self):
@@ -273,7 +256,7 @@ class ModelsTest(parameterized.TestCase):
       return keras.Sequential([L.Dense(8), L.Dense(1)])
 
     with self.assertLogs("absl", "WARNING") as logs:
-      search = self._fit({"seeded": seeded, "free": free}, "mse", _X, _Y,
+      search = self.fit({"seeded": seeded, "free": free}, "mse", _X, _Y,
                          iterations=4, search={"optimizer": O.SGD(0.)})
     self.assertLen(logs.output, 1)
     self.assertIn("models['seeded'] makes the same network in each iteration",
@@ -301,7 +284,7 @@ class ModelsTest(parameterized.TestCase):
         keras.Input([2, 2]), L.TimeDistributed(inner), L.Flatten(),
         L.Dense(units), L.Dense(1)])
     before = [np.array(variable) for variable in inner.variables]
-    search = self._fit({"a": make(2), "b": make(3)}, "mse", _X.reshape(
+    search = self.fit({"a": make(2), "b": make(3)}, "mse", _X.reshape(
         [-1, 2, 2]), _Y)
     self.assertLen(search.history.networks, 2)
     np.testing.assert_equal(before, list(map(np.array, inner.variables)))
@@ -314,7 +297,7 @@ class ModelsTest(parameterized.TestCase):
       scale.adapt(_X[np.random.choice(100, 9)])
       return keras.Sequential([keras.Input([4]), scale, L.Dense(1)])
 
-    search = self._judged(make, iterations=2)
+    search = self.fit_and_judge(make, iterations=2)
     for network in search.history.networks:
       self.assertAlmostEqual(
           network.own_val_loss, search.network(network.name).evaluate(
@@ -326,7 +309,7 @@ class ModelsTest(parameterized.TestCase):
     make = lambda: keras.Sequential([keras.Input([4]), L.Dense(
         np.random.randint(1, 99)), L.Dense(1)])
     folder = self.create_tempdir().full_path
-    fit = lambda iterations: self._fit(
+    fit = lambda iterations: self.fit(
         {"a": make}, "mse", _X, _Y, iterations=iterations,
         search={"directory": folder})
     fit(1)
@@ -344,7 +327,7 @@ make = lambda: keras.Sequential([
     def fit(iterations, text):
       scope = {"keras": keras, "L": L}
       exec(text, scope)  # pylint: disable=exec-used
-      self._fit({"a": scope["make"]}, "mse", _X, _Y, iterations=iterations,
+      self.fit({"a": scope["make"]}, "mse", _X, _Y, iterations=iterations,
                 search={"directory": folder})
 
     fit(1, text.format(factor=2))
@@ -356,7 +339,7 @@ make = lambda: keras.Sequential([
   def test_classes_of_a_dataset_have_weights(self):
     labels = (_X[:, 0] > 0).astype("int32")
     make = lambda: keras.Sequential([keras.Input([4]), L.Dense(2, "softmax")])
-    curves = [self._fit(
+    curves = [self.fit(
         make, _SPARSE, *data, validation_data=(_X, labels), epochs=3,
         **fit).history.networks[0].epochs for data, fit in (
             ((lambda: _from((_X, labels)).batch(20),), {
@@ -373,29 +356,29 @@ make = lambda: keras.Sequential([
       "lr[0.1]", "units=[8, 8]", "a\\b", "50%", "ä é"]))
   def test_names_of_directories(self, name):
     folder = os.path.join(self.create_tempdir().full_path, name)
-    search = self._fit({name.replace("\\", ""): _dense()}, "mse", _X, _Y,
+    search = self.fit({name.replace("\\", ""): _dense()}, "mse", _X, _Y,
                        search={"directory": folder})
     search.model.evaluate(_X, _Y, verbose=0)
 
   def test_files_of_others(self):
     folder = self.create_tempdir().full_path
-    self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
+    self.fit(_dense(), "mse", _X, _Y, search={"directory": folder})
     with open(os.path.join(folder, "networks", ".DS_Store"), "w"):
       pass
     os.remove(os.path.join(folder, "networks", "0-0-a", "held_out.npz"))
-    search = self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
+    search = self.fit(_dense(), "mse", _X, _Y, search={"directory": folder})
     self.assertLen(search.members, 1)
     with open(os.path.join(folder, "search.json"), "w") as file:
       file.write("{")
     with self.assertRaisesRegex(ValueError, "search.json' cannot be read"):
-      self._fit(_dense(), "mse", _X, _Y, search={"directory": folder})
+      self.fit(_dense(), "mse", _X, _Y, search={"directory": folder})
 
   @level.gate
   def test_relative_directory(self):
     before = os.getcwd()
     self.addCleanup(os.chdir, before)
     os.chdir(self.create_tempdir().full_path)
-    search = self._fit(_dense(), "mse", _X, _Y, search={"directory": "run"})
+    search = self.fit(_dense(), "mse", _X, _Y, search={"directory": "run"})
     os.mkdir("elsewhere")
     os.chdir("elsewhere")
     search.model.evaluate(_X, _Y, verbose=0)
@@ -421,7 +404,7 @@ make = lambda: keras.Sequential([
     try:
       with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*`lambda`")
-        search = self._fit(_dense(1, "sigmoid"), "binary_crossentropy", _X, y,
+        search = self.fit(_dense(1, "sigmoid"), "binary_crossentropy", _X, y,
                            search={"metrics": metrics, "directory": folder})
       self.assertLen(search.history.ensemble, 2)
     except ValueError as error:
@@ -471,7 +454,7 @@ make = lambda: keras.Sequential([
              lambda i: (tf.ones([1 + i % 7], tf.int64), [1.])).padded_batch(7)),
         ("weights", _dense(), lambda: batched(_X, _Y, np.ones(100)))]):
       with self.subTest(name):
-        search = self._fit(make, "mse", dataset, validation_data=dataset)
+        search = self.fit(make, "mse", dataset, validation_data=dataset)
         self.assertLess(search.history.ensemble["val_loss"], 1e4)
         data = dataset() if callable(dataset) else dataset
         if name != "generator":
@@ -485,7 +468,7 @@ make = lambda: keras.Sequential([
   def test_what_predict_would_not_take(self, x, expected):
     folder = self.create_tempdir().full_path
     with self.assertRaisesRegex(TypeError, expected):
-      self._fit(_dense(), "mse", x(), _Y, search={"directory": folder})
+      self.fit(_dense(), "mse", x(), _Y, search={"directory": folder})
     self.assertNoTraining(folder)
 
   @level.gate
@@ -504,7 +487,7 @@ make = lambda: keras.Sequential([
         (_dense(), "mse", ("mae", "mse"), ["loss", "mae", "mse"]),
         (_dense(), "mse", ["mae", own], None)):
       folder = self.create_tempdir().full_path
-      self._fit(make, loss, _X, _Y, search={
+      self.fit(make, loss, _X, _Y, search={
           "metrics": metrics, "directory": folder})
       load = lambda folder=folder, make=make: (
           ensemble_search.EnsembleSearch({"a": make}, directory=folder).model.
@@ -526,19 +509,19 @@ make = lambda: keras.Sequential([
       return model
 
     with self.assertLogs("absl", "WARNING") as logs:
-      self._fit(compiled, None, _X, _Y)
+      self.fit(compiled, None, _X, _Y)
     self.assertIn("by the compiled metrics of models['a']: ", logs.output[0])
 
   @level.gate
   def test_counts_of_the_best_epoch(self):
     make = lambda: keras.Sequential([keras.Input([4]), _Counts(), L.Dense(1)])
-    search = self._fit(make, "mse", _X, _Y, batch_size=32)
+    search = self.fit(make, "mse", _X, _Y, batch_size=32)
     # Three steps, a check, and two predictions that check the function.
     self.assertEqual(6, float(search.network("a").layers[0].count.value))
 
   @level.gate
   def test_rows_that_depend_on_their_batch(self):
-    self._judged(lambda: keras.Sequential([
+    self.fit_and_judge(lambda: keras.Sequential([
         L.Lambda(lambda x: x - keras.ops.mean(x, 0)), L.Dense(1)]))
 
 

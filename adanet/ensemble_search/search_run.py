@@ -117,8 +117,8 @@ class SearchRun:
       if self.judge is None:
         self.judge = preflight.make_judge(rounds.find_ended)
         self._write()
-      trained = self._engine.train(
-          preflight.tasks_to_train(rounds.unfinished(tasks)), self._amount.executor)
+      waiting = preflight.tasks_to_train(rounds.unfinished(tasks))
+      trained = self._engine.train(waiting, self._amount.executor)
       for key, record in itertools.chain(
           late, rounds.failed(tasks), trained):
         rounds.end(key, record, self.judge)
@@ -145,8 +145,8 @@ class SearchRun:
                                settings.functions, judge, rounds.judged_by)
       content.update(judge=judge.arguments.to_json(), outputs=judge.names)
     elif self._recorded is None:
-      raise ValueError("models: their functions have pruned all trials: expected "
-                       "a model of at least one.")
+      raise ValueError("models: their functions have pruned all trials: "
+                       "expected a model of at least one.")
     self._directory.write({
         **content, "seed": settings.seed, "digests": self._digests,
         "models": list(settings.functions), "monitor": settings.monitor,

@@ -10,7 +10,6 @@ from typing import Any
 
 from adanet import checks
 from adanet import forks
-from adanet import tf_compat
 from adanet.ensemble_search import arguments
 from adanet.ensemble_search import combining
 from adanet.ensemble_search import data as data_lib
@@ -95,7 +94,6 @@ class FitTraining:
     self.epochs = checks.check_count("epochs", self.epochs)
     self.patience = checks.check_count("patience", self.patience)
     models.check_callbacks(self.callbacks)
-    models.check_scope("fit runs in", tf_compat.v2.distribute.get_strategy())
 
   def complete(self, settings: SearchSettings) -> tasks.TrainingArguments:
     """Returns the `TrainingArguments` of a search that has a seed."""
@@ -131,7 +129,6 @@ class FitAmount:
     self.finalists = _count_or_none("finalists", self.finalists)
     self.max_members = _count_or_none("max_members", self.max_members)
     self.parallel = _count_or_none("parallel", self.parallel)
-    forks.check_process()
     if self.executor is not None:
       self.executor = forks.check_executor(self.executor)
 

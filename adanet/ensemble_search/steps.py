@@ -67,7 +67,8 @@ class Steps:
     outputs: the structure of the model's outputs, after a prediction.
   """
 
-  def __init__(self, model: Any, trained: rows_lib.Layout, checked: rows_lib.Layout, seed: int):
+  def __init__(self, model: Any, trained: rows_lib.Layout,
+               checked: rows_lib.Layout, seed: int):
     """Traces nothing yet; `seed` is for random ops without a seed."""
     self._model = model
     self._seed = seed

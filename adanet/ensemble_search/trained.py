@@ -107,7 +107,8 @@ class TrainedSearch:
     """
     keys = {key.name: key for candidate in self._store
             for key in candidate.keys()}
-    folders = {known: self._directory.folder(key) for known, key in keys.items()}
+    folders = {known: self._directory.folder(key)
+               for known, key in keys.items()}
     record = folders[name].read_record() if name in keys else None
     if record is not None and record.error:
       raise ValueError(f"name={name!r}: this network failed: {record.error}. "
@@ -124,8 +125,8 @@ class TrainedSearch:
   def _build_network(self, key):
     """Returns a network, rebuilt by its function, with the trained weights."""
     if key.function not in self._functions:
-      raise ValueError(f"{key.name!r} needs the function {key.function!r}, which "
-                       "is not in models: give this function, too.")
+      raise ValueError(f"{key.name!r} needs the function {key.function!r}, "
+                       "which is not in models: give this function, too.")
     task = tasks_lib.NetworkTask(
         key, self._functions[key.function],
         tasks_lib.TrainingArguments(self.judged_by, self._content["seed"]),

@@ -94,9 +94,9 @@ _CHANGED = ("called", "trainable", "unfrozen", "penalty", "clipnorm",
             "attribute", "rate", "logs", "nan", "stopped", "one_step",
             "frozen_at_first", "annealed", "history")
 CALLBACKS = keras_kinds.Group(
-    {kind: {"attribute": Penalized, "annealed": Penalized,
-            "unfrozen": _make_frozen, "penalty": _make_built}.get(kind, keras_kinds.dense())
-     for kind in _CHANGED}, "mse", keras_kinds.X, keras_kinds.Y,
+    {**dict.fromkeys(_CHANGED, keras_kinds.dense()),
+     "attribute": Penalized, "annealed": Penalized, "unfrozen": _make_frozen,
+     "penalty": _make_built}, "mse", keras_kinds.X, keras_kinds.Y,
     {"callbacks": lambda name: [
         _Callback(name.split(",")[0]),
         keras.callbacks.ReduceLROnPlateau(patience=1)]}, loads=False)

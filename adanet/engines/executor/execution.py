@@ -139,8 +139,14 @@ class Execution:
       future = self._executor.submit(
           part_lib.train, self._part_requests[part]._replace(
               num_losses=self._num_losses[part]))
-    except Exception as error:  # pylint: disable=broad-except
+    except concurrent.futures.BrokenExecutor as error:
       self._lose(part, error)
+    except Exception as error:  # Shut down.  # pylint: disable=broad-except
+      self._error = ExecutorError(
+          f"iteration {self._number}: the executor takes no more work "
+          f"({type(error).__name__}: {error}). Call train again with another "
+          "executor: parts that are done are not trained again")
+      self._error.__cause__ = error
     else:
       self._pending[future] = part
 
