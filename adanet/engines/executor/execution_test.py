@@ -258,6 +258,14 @@ class ExecutionTest(parameterized.TestCase):
         r"\Aiteration 0: A worker of executor died while it trained 'a' on "
         r"\S+-\d+: terminated abruptly.*broken for good.*needs more memory")
 
+  def test_an_executor_that_was_shut_down(self):
+    executor = futures.ThreadPoolExecutor(1)
+    executor.shutdown()
+    self.assertRegex(
+        self._error(execution.ExecutorError, executor),
+        r"\Aiteration 0: the executor takes no more work .RuntimeError: .*"
+        r"shutdown.*another executor")
+
   def test_a_reusable_executor(self):
     """As that of loky, which has to be asked for anew."""
 
